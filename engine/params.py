@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every parameter of bacsim, declared once.
+
+`Params` are traced: changing one is a small upload that acts on the next step. `Setup` decides array
+shapes and the compiled program: changing it rebuilds. Widgets, flags, configuration files, the table
+in docs/parameters.md and the metadata of movies are all derived from this file (see `engine.schema`).
+
+Units are reduced: l a length, t a time, f a force. The presets choose l as the body width 2 `radius`.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+def param(
+    default: Any,
+    *,
+    symbol: str,
+    unit: str,
+    group: str,
+    doc: str,
+    low: float = 0.0,
+    high: float = 1.0,
+    step: float = 0.01,
+    log: bool = False,
+    above: float | None = None,
+    least: float | None = None,
+    choices: tuple[str, ...] = (),
+) -> Any:
+    """Declare one parameter.
+
+    `low`, `high` and `step` are the slider's; a typed value outside them is taken. `above` (strict)
+    and `least` are physical: a value that breaks them is refused by name. `log` asks for a
+    logarithmic slider. `choices` makes the parameter one of a few words.
+    """
+    metadata = {
+        "symbol": symbol,
+        "unit": unit,
+        "group": group,
+        "doc": doc,
+        "low": low,
+        "high": high,
+        "step": step,
+        "log": log,
+        "above": above,
+        "least": least,
+        "choices": choices,
+    }
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class Params:
+    """The live parameters of the model, in reduced units. Defaults are the swarming preset's."""
+
+    space_size: float = param(
+        97.8, symbol="L", unit="l", group="model", low=20, high=1000, step=0.1, log=True, above=0,
+        doc="Side of the square periodic box. A live change scales all positions with it.",
+    )  # fmt: skip
+    length: float = param(
+        4.0, symbol="ℓ", unit="l", group="model", low=0.5, high=16, step=0.1, above=0,
+        doc="Core length of a rod: the distance between the centres of its two round ends.",
+    )  # fmt: skip
+    radius: float = param(
+        0.5, symbol="R", unit="l", group="model", low=0.1, high=2, step=0.05, above=0,
+        doc="Radius of a rod's round ends; its body width is 2R.",
+    )  # fmt: skip
+    k_cc: float = param(
+        60.0, symbol="k", unit="f/l", group="model", low=1, high=1000, step=1, log=True, least=0,
+        doc="Contact stiffness: two rods that overlap by δ push each other with the force k δ.",
+    )  # fmt: skip
+    gamma: float = param(
+        1.0, symbol="γ", unit="f t/l²", group="model", low=0.1, high=10, step=0.01, log=True, above=0,
+        doc="Drag per length: translation ζ = γℓ, rotation ζ_R = γℓ³/12.",
+    )  # fmt: skip
+    F_prop: float = param(
+        8.0, symbol="F", unit="f", group="propulsion and activity", low=0, high=40, step=0.1,
+        doc="Propulsion. A rod of activity a is driven along its axis by ½ F a.",
+    )  # fmt: skip
+    T_prop: float = param(
+        0.0, symbol="T", unit="f l", group="propulsion and activity", low=-5, high=5, step=0.05,
+        doc="Propulsive torque of an active rod; not 0 makes circle swimmers.",
+    )  # fmt: skip
+    w_d: float = param(
+        1.0, symbol="w_d", unit="", group="propulsion and activity", low=-2, high=4, step=0.05,
+        doc="Weight of a neighbour's mere presence in what a rod senses. 0 is pure contagion; "
+        "negative, with a negative threshold, makes crowded rods stop (quorum quench).",
+    )  # fmt: skip
+    w_a: float = param(
+        1.0, symbol="w_a", unit="", group="propulsion and activity", low=-2, high=4, step=0.05,
+        doc="Weight of a neighbour's activity in what a rod senses.",
+    )  # fmt: skip
+    sensing_range: float = param(
+        2.0, symbol="r_s", unit="l", group="propulsion and activity", low=0, high=8, step=0.05, least=0,
+        doc="A rod senses the others whose core line is nearer than this.",
+    )  # fmt: skip
+    activity_thresh: float = param(
+        4.0, symbol="S*", unit="", group="propulsion and activity", low=-12, high=20, step=0.1,
+        doc="What a rod must sense to become half active.",
+    )  # fmt: skip
+    activity_width: float = param(
+        0.7, symbol="w", unit="", group="propulsion and activity", low=0, high=4, step=0.05, least=0,
+        doc="Width of the rise from passive to active; 0 is a hard threshold.",
+    )  # fmt: skip
+    tau_a: float = param(
+        0.0, symbol="τ_a", unit="t", group="propulsion and activity", low=0, high=20, step=0.1, least=0,
+        doc="Memory of the activity; 0 takes the target value at once.",
+    )  # fmt: skip
+    D_r: float = param(
+        0.0, symbol="D_r", unit="1/t", group="propulsion and activity", low=0, high=0.5, step=0.005,
+        least=0, doc="Rotational diffusion of every rod.",
+    )  # fmt: skip
+    D_t: float = param(
+        0.0, symbol="D_t", unit="l²/t", group="propulsion and activity", low=0, high=0.5, step=0.005,
+        least=0, doc="Translational diffusion of every rod.",
+    )  # fmt: skip
+    dt: float = param(
+        0.00333, symbol="Δt", unit="t", group="numerics", low=1e-5, high=0.05, step=1e-5, log=True,
+        above=0, doc="Time step. Keep it at or below 0.05 γℓ/k, the largest safe one.",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What decides shapes, the compiled program and the start: applied by a rebuild."""
+
+    rods: int = param(
+        600, symbol="N", unit="", group="numerics", low=1, high=20_000, step=1, log=True, least=1,
+        doc="Number of rods. Applying a change keeps the packing fraction and scales the box.",
+    )  # fmt: skip
+    kernel: str = param(
+        "rowsum", symbol="", unit="", group="numerics", choices=("rowsum", "naive"),
+        doc="How pair terms are summed. rowsum: in blocks, memory O(N). naive: the double vmap with "
+        "N × N arrays, kept as the measured before.",
+    )  # fmt: skip
+    start_activity: str = param(
+        "all", symbol="", unit="", group="numerics", choices=("all", "none", "disc"),
+        doc="Which rods start active: all, none, or those in a disc at the centre of the box.",
+    )  # fmt: skip
+    start_radius: float = param(
+        20.0, symbol="", unit="l", group="numerics", low=1, high=200, step=1, log=True, least=0,
+        doc="Radius of the active disc, for start_activity = disc.",
+    )  # fmt: skip

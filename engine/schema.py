@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What follows from the declaration in `engine.params`: fields, the gate for values, derived figures.
+
+Nothing here needs JAX, so a command line can answer `--help` and refuse a bad value at once.
+"""
+
+import dataclasses
+import difflib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from engine.params import Params, Setup
+
+Declared = TypeVar("Declared", Params, Setup)
+Value = float | int | str
+
+
+class ParameterError(ValueError):
+    """A value that cannot be used. `str(error)` is the whole plain message.
+
+    Attributes: `name` of the parameter, the `value` refused, and the `remedy`.
+    """
+
+    def __init__(self, name: str, value: object, problem: str, remedy: str) -> None:
+        super().__init__(f"{name} = {value!r} {problem}. {remedy}")
+        self.name = name
+        self.value = value
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Field:
+    """One declared parameter, as widgets, flags, files and documents need it."""
+
+    name: str
+    default: Value
+    kind: Literal["float", "int", "choice"]
+    symbol: str
+    unit: str
+    group: str
+    doc: str
+    low: float
+    high: float
+    step: float
+    log: bool
+    above: float | None
+    least: float | None
+    choices: tuple[str, ...]
+    live: bool
+
+
+def _fields_of(declared: type, live: bool) -> tuple[Field, ...]:
+    rows = []
+    for f in dataclasses.fields(declared):
+        kind = "choice" if f.metadata["choices"] else "int" if f.type is int else "float"
+        rows.append(Field(name=f.name, default=f.default, kind=kind, live=live, **f.metadata))
+    return tuple(rows)
+
+
+PARAM_FIELDS = _fields_of(Params, live=True)
+SETUP_FIELDS = _fields_of(Setup, live=False)
+FIELDS = SETUP_FIELDS + PARAM_FIELDS
+_BY_NAME = {f.name: f for f in FIELDS}
+
+
+def field(name: str, value: object = None) -> Field:
+    """The declared parameter `name`; an unknown one raises `ParameterError` with a suggestion."""
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    near = difflib.get_close_matches(name, _BY_NAME, n=1)
+    remedy = f"Did you mean {near[0]}?" if near else f"Known are: {', '.join(_BY_NAME)}."
+    raise ParameterError(name, value, "is not a parameter", remedy)
+
+
+def coerce(name: str, value: object) -> Value:
+    """The one gate for values from panels, flags and files: the value, in its declared type.
+
+    Raises `ParameterError` for an unknown name, a wrong type, and what is physically meaningless.
+    """
+    f = field(name, value)
+    if f.kind == "choice":
+        if value not in f.choices:
+            raise ParameterError(
+                name, value, "is not possible", f"Choose one of: {', '.join(f.choices)}."
+            )
+        return str(value)
+    number = _whole_number(f, value) if f.kind == "int" else _finite_number(f, value)
+    if f.above is not None and not np.float32(number) > f.above:
+        raise ParameterError(
+            name, value, "is not possible", f"It must be above {f.above:g}; the default is {f.default}."
+        )
+    if f.least is not None and not number >= f.least:
+        raise ParameterError(
+            name, value, "is not possible", f"It must be at least {f.least:g}; the default is {f.default}."
+        )
+    return number
+
+
+def _finite_number(f: Field, value: object) -> float:
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = math.nan
+    # The engine computes in float32: what overflows there is as useless as infinity.
+    if not abs(number) <= float(np.finfo(np.float32).max):
+        raise ParameterError(
+            f.name, value, "is not a finite number", f"Give a number such as {f.default}."
+        )
+    return number
+
+
+def _whole_number(f: Field, value: object) -> int:
+    number = _finite_number(f, value)
+    if number != int(number) or abs(number) > 2**31 - 1:
+        raise ParameterError(f.name, value, "is not a whole number", f"Give one such as {f.default}.")
+    return int(number)
+
+
+def with_values(declared: Declared, **values: object) -> Declared:
+    """A copy of `Params` or `Setup` with some values changed, each passed through `coerce`."""
+    own = {f.name for f in dataclasses.fields(declared)}
+    changed = {name: coerce(name, value) for name, value in values.items()}
+    for name in changed:
+        if name not in own:
+            where = "Setup: apply it by a rebuild" if _BY_NAME[name].live is False else "Params"
+            raise ParameterError(name, values[name], "cannot be set here", f"It belongs to {where}.")
+    return dataclasses.replace(declared, **changed)
+
+
+def to_mapping(setup: Setup, params: Params) -> dict[str, dict[str, Value]]:
+    """`setup` and `params` as plain tables, ready for TOML or JSON."""
+    return {"setup": dataclasses.asdict(setup), "params": dataclasses.asdict(params)}
+
+
+def from_mapping(mapping: Mapping[str, Any], source: str = "") -> tuple[Setup, Params]:
+    """The inverse of `to_mapping`; what is missing takes its default.
+
+    Raises `ParameterError` whose message begins with `source` (a file's name, say).
+    """
+    try:
+        setup = with_values(Setup(), **_table(mapping, "setup"))
+        params = with_values(Params(), **_table(mapping, "params"))
+    except ParameterError as error:
+        if source:
+            error.args = (f"{source}: {error}",)
+        raise
+    return setup, params
+
+
+def _table(mapping: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    table = mapping.get(name, {})
+    if not isinstance(table, Mapping):
+        raise ParameterError(name, table, "is not a table", f"Write it as [{name}] name = value.")
+    return table
+
+
+# Derived figures. The equations are those of docs/model.md.
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A figure that follows from the parameters and is shown, never typed."""
+
+    name: str
+    symbol: str
+    unit: str
+    value: float
+    doc: str
+
+
+def rod_area(params: Params) -> float:
+    """Area of one rod, 2Rℓ + πR²."""
+    return 2 * params.radius * params.length + math.pi * params.radius**2
+
+
+def packing_fraction(setup: Setup, params: Params) -> float:
+    """φ = N A / L²."""
+    return setup.rods * rod_area(params) / params.space_size**2
+
+
+def space_size_for(rods: int, packing_fraction: float, params: Params) -> float:
+    """The side of the box in which `rods` rods have the given packing fraction."""
+    return math.sqrt(rods * rod_area(params) / packing_fraction)
+
+
+def smallest_space_size(params: Params) -> float:
+    """The least side for which the minimum image is unique: 2 (ℓ + max(2R, sensing_range))."""
+    return 2 * (params.length + max(2 * params.radius, params.sensing_range))
+
+
+def largest_safe_dt(params: Params) -> float:
+    """0.4/λ₀ = 0.05 γℓ/k, with λ₀ = 8k/(γℓ) the rate of the stiffest single contact."""
+    return 0.05 * params.gamma * params.length / params.k_cc if params.k_cc > 0 else math.inf
+
+
+def free_speed(params: Params) -> float:
+    """v₀ = F_prop/(2γℓ), the speed of a fully active rod alone."""
+    return params.F_prop / (2 * params.gamma * params.length)
+
+
+def pace(params: Params, steps_per_second: float) -> float:
+    """Body widths that a fully active rod advances in a second of viewing."""
+    return abs(free_speed(params)) * params.dt * steps_per_second / (2 * params.radius)
+
+
+def derived(setup: Setup, params: Params) -> tuple[Derived, ...]:
+    """The figures shown beside the parameters, in the order in which they are shown."""
+    v0, width = free_speed(params), 2 * params.radius
+    turn = 12 * params.T_prop / (params.gamma * params.length**3)
+    softness = abs(params.F_prop) / 2 / (params.k_cc * width) if params.k_cc > 0 else math.inf
+    return (
+        Derived("packing_fraction", "φ", "", packing_fraction(setup, params), "N A / L²"),
+        Derived("aspect_ratio", "a", "", (params.length + width) / width, "(ℓ + 2R) / 2R"),
+        Derived("effective_force", "F_eff", "f", params.F_prop / 2, "thrust of a fully active rod, F/2"),
+        Derived("free_speed", "v₀", "l/t", v0, "speed of a fully active rod alone, F / 2γℓ"),
+        Derived("softness", "q", "", softness, "F_eff / (k 2R); above 0.1 rods begin to cross"),
+        Derived("circle_radius", "r_c", "l", abs(v0 / turn) if turn else math.inf,
+                "radius of a circle swimmer, v₀ ζ_R / T"),
+        Derived("largest_safe_dt", "Δt_max", "t", largest_safe_dt(params), "0.05 γℓ / k"),
+        Derived("body_width_steps", "", "steps", width / (abs(v0) * params.dt) if v0 else math.inf,
+                "steps in which a fully active rod advances one body width"),
+    )  # fmt: skip
+
+
+def check(setup: Setup, params: Params) -> None:
+    """Raise `ParameterError` for a combination that cannot be simulated."""
+    least = smallest_space_size(params)
+    if params.space_size < least:
+        raise ParameterError(
+            "space_size", params.space_size, "is too small for these rods",
+            f"Twice length + the larger of 2 radius and sensing_range is {least:g}: choose a box of "
+            "at least that, or shorter rods or a shorter sensing_range.",
+        )  # fmt: skip
+    phi = packing_fraction(setup, params)
+    if phi > MAX_PACKING_FRACTION:
+        fits = space_size_for(setup.rods, 0.8, params)
+        raise ParameterError(
+            "rods", setup.rods, f"do not fit: the packing fraction would be {phi:.2f}",
+            f"Take fewer rods, or a space_size of {fits:.4g} for 0.8.",
+        )  # fmt: skip
+
+
+# Beyond this even soft rods lie on top of one another and the model says nothing about bacteria.
+MAX_PACKING_FRACTION = 1.2
+
+
+def warnings_for(setup: Setup, params: Params) -> tuple[str, ...]:
+    """Plain sentences about values that run but should not be trusted."""
+    found = []
+    bound, width = largest_safe_dt(params), 2 * params.radius
+    # A relative allowance, so that a dt typed with a few digits of the bound is not scolded.
+    if params.dt > bound * 1.0005:
+        found.append(f"dt = {params.dt:g} is above the largest safe step {bound:.4g}: lower dt.")
+    q = abs(params.F_prop) / 2 / (params.k_cc * width) if params.k_cc > 0 else math.inf
+    if q > 0.1 and params.F_prop:
+        found.append(
+            f"softness q = {q:.3g} is above 0.1, so crowded rods may cross: raise k_cc or lower F_prop."
+        )
+    kick = params.length / 2 * math.sqrt(2 * params.D_r * params.dt)
+    if kick > 0.025 * width:
+        found.append(
+            f"D_r = {params.D_r:g} kicks a rod's tip by {kick:.3g} each step: lower D_r or dt."
+        )
+    jump = math.sqrt(2 * params.D_t * params.dt)
+    if jump > 0.025 * width:
+        found.append(f"D_t = {params.D_t:g} moves a rod by {jump:.3g} each step: lower D_t or dt.")
+    stride, grain = abs(free_speed(params)) * params.dt, float(np.spacing(np.float32(params.space_size)))
+    if 0 < stride < 8 * grain:
+        found.append(
+            f"a step of {stride:.3g} is close to the resolution {grain:.3g} of positions in so large a "
+            "box: raise dt or take a smaller space_size."
+        )
+    return tuple(found)
