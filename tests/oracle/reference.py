@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The whole model in float64 NumPy on N x N arrays, written from the equations of docs/model.md.
+
+Slow and plain on purpose: each function is one paragraph of the model, so that it can be checked
+against the text line by line. It shares no code with the engine. `params` is any object that
+carries the parameters by the model's names (space_size, length, radius, ...).
+
+Index convention: row i is the rod that is acted upon, column j the rod that acts.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class ModelParams(Protocol):
+    """What the reference reads; the engine's Params has the same names."""
+
+    @property
+    def space_size(self) -> float: ...
+    @property
+    def length(self) -> float: ...
+    @property
+    def radius(self) -> float: ...
+    @property
+    def w_a(self) -> float: ...
+    @property
+    def w_d(self) -> float: ...
+    @property
+    def k_cc(self) -> float: ...
+    @property
+    def F_prop(self) -> float: ...
+    @property
+    def T_prop(self) -> float: ...
+    @property
+    def activity_thresh(self) -> float: ...
+    @property
+    def activity_width(self) -> float: ...
+    @property
+    def sensing_range(self) -> float: ...
+    @property
+    def tau_a(self) -> float: ...
+    @property
+    def dt(self) -> float: ...
+    @property
+    def gamma(self) -> float: ...
+
+
+class Rods(NamedTuple):
+    """pos (N, 2), theta (N,), activity (N,), all float64."""
+
+    pos: Array
+    theta: Array
+    activity: Array
+
+
+class Pairs(NamedTuple):
+    """All that rod i (row) feels of rod j (column); the diagonal is empty (no force, no sensing).
+
+    e (N, N, 2) points from j's contact point to i's; s (N, N) is where i is touched, measured
+    along its own axis; overlap (N, N); force (N, N, 2); torque (N, N); weight (N, N) is what j
+    adds to i's local density.
+    """
+
+    e: Array
+    s: Array
+    overlap: Array
+    force: Array
+    torque: Array
+    weight: Array
+
+
+class Sums(NamedTuple):
+    """force (N, 2), torque (N,), sensed (N,)."""
+
+    force: Array
+    torque: Array
+    sensed: Array
+
+
+def rods(pos: object, theta: object, activity: object) -> Rods:
+    """Any three array-likes as float64 Rods."""
+    return Rods(
+        np.asarray(pos, dtype=np.float64).reshape(-1, 2),
+        np.asarray(theta, dtype=np.float64).reshape(-1),
+        np.asarray(activity, dtype=np.float64).reshape(-1),
+    )
+
+
+def regularisation(params: ModelParams) -> float:
+    """eps = 0.16 (d/l)^2, the weight of s^2 + t^2 in the contact problem."""
+    return 0.16 * (2.0 * params.radius / params.length) ** 2
+
+
+def minimum_image(delta: Array, space_size: float) -> Array:
+    """r - L round(r/L), componentwise."""
+    return delta - space_size * np.round(delta / space_size)
+
+
+def contact_points(
+    r: Array, u: Array, v: Array, half_length: float, eps: float
+) -> tuple[Array, Array]:
+    """(s, t) that minimise |r + s u - t v|^2 + eps (s^2 + t^2) with |s|, |t| <= half_length.
+
+    The three clamped lines of the model. r, u, v are (..., 2); u and v are unit vectors.
+    """
+    x = u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]
+    b = (u * v).sum(-1)
+    c = (u * r).sum(-1)
+    f = (v * r).sum(-1)
+    n = r[..., 0] * (-v[..., 1]) + r[..., 1] * v[..., 0]
+    s = np.clip((x * n - eps * c) / (x**2 + eps * (2.0 + eps)), -half_length, half_length)
+    t = np.clip((b * s + f) / (1.0 + eps), -half_length, half_length)
+    s = np.clip((b * t - c) / (1.0 + eps), -half_length, half_length)
+    return s, t
+
+
+def pairs(state: Rods, params: ModelParams) -> Pairs:
+    """Every ordered pair: contact, force on i, torque on i, and what i senses of j."""
+    n = len(state.theta)
+    axis = np.stack([np.cos(state.theta), np.sin(state.theta)], axis=-1)
+    u = np.broadcast_to(axis[:, None, :], (n, n, 2))
+    v = np.broadcast_to(axis[None, :, :], (n, n, 2))
+    r = minimum_image(state.pos[:, None, :] - state.pos[None, :, :], params.space_size)
+    s, t = contact_points(r, u, v, params.length / 2.0, regularisation(params))
+    e = r + s[..., None] * u - t[..., None] * v
+    distance = np.sqrt((e**2).sum(-1))
+    other = ~np.eye(n, dtype=bool)
+
+    overlap = np.where(other, np.maximum(0.0, 2.0 * params.radius - distance), 0.0)
+    normal = np.where(
+        distance[..., None] > 0.0,
+        e / np.where(distance > 0.0, distance, 1.0)[..., None],
+        0.0,
+    )
+    force = params.k_cc * overlap[..., None] * normal
+    torque = s * (u[..., 0] * force[..., 1] - u[..., 1] * force[..., 0])
+
+    sensed = other & (distance < params.sensing_range)
+    weight = np.where(sensed, params.w_d + params.w_a * state.activity[None, :], 0.0)
+    return Pairs(e, s, overlap, force, torque, weight)
+
+
+def per_particle_sum(state: Rods, params: ModelParams) -> Sums:
+    """Row sums of the pair terms."""
+    p = pairs(state, params)
+    return Sums(p.force.sum(1), p.torque.sum(1), p.weight.sum(1))
+
+
+def activation(local_density: Array, thresh: float, width: float) -> Array:
+    """1/(1 + exp(-(S - thresh)/width)); the step S >= thresh for width 0."""
+    if width == 0.0:
+        return (local_density >= thresh).astype(np.float64)
+    z = (local_density - thresh) / width
+    # exp of a negative argument only, so that no input overflows.
+    small = np.exp(-np.abs(z))
+    return np.where(z >= 0.0, 1.0 / (1.0 + small), small / (1.0 + small))
+
+
+def new_activity(activity: Array, local_density: Array, params: ModelParams) -> Array:
+    """The target at once for tau_a = 0, else A + (a - A) exp(-dt/tau_a)."""
+    target = activation(local_density, params.activity_thresh, params.activity_width)
+    if params.tau_a == 0.0:
+        return target
+    return target + (activity - target) * np.exp(-params.dt / params.tau_a)
+
+
+def drag(params: ModelParams) -> tuple[float, float]:
+    """(zeta, zeta_R) of uniform drag per length: gamma l and gamma l^3 / 12."""
+    return params.gamma * params.length, params.gamma * params.length**3 / 12.0
+
+
+def velocities(state: Rods, params: ModelParams) -> tuple[Array, Array]:
+    """Velocity (N, 2) and angular velocity (N,) without noise."""
+    sums = per_particle_sum(state, params)
+    axis = np.stack([np.cos(state.theta), np.sin(state.theta)], axis=-1)
+    force = sums.force + 0.5 * params.F_prop * state.activity[:, None] * axis
+    torque = sums.torque + params.T_prop * state.activity
+    zeta, zeta_r = drag(params)
+    return force / zeta, torque / zeta_r
+
+
+def wrap(pos: Array, space_size: float) -> Array:
+    """Into [0, L)^2."""
+    return np.mod(pos, space_size)
+
+
+def one_timestep(state: Rods, params: ModelParams) -> Rods:
+    """One explicit Euler step without noise; every right-hand side reads the old state."""
+    velocity, spin = velocities(state, params)
+    local_density = per_particle_sum(state, params).sensed
+    return Rods(
+        wrap(state.pos + velocity * params.dt, params.space_size),
+        state.theta + spin * params.dt,
+        new_activity(state.activity, local_density, params),
+    )
+
+
+def run(state: Rods, params: ModelParams, steps: int) -> Rods:
+    """`steps` Euler steps."""
+    for _ in range(steps):
+        state = one_timestep(state, params)
+    return state
+
+
+def defaults(**values: float) -> SimpleNamespace:
+    """Parameters of the checks: l = 4, R = 0.5, gamma = 1, no sensing, no thrust."""
+    base = {
+        "space_size": 40.0,
+        "length": 4.0,
+        "radius": 0.5,
+        "w_a": 1.0,
+        "w_d": 1.0,
+        "k_cc": 60.0,
+        "F_prop": 0.0,
+        "T_prop": 0.0,
+        "activity_thresh": 0.0,
+        "activity_width": 1.0,
+        "sensing_range": 2.0,
+        "tau_a": 0.0,
+        "D_r": 0.0,
+        "D_t": 0.0,
+        "dt": 0.003,
+        "gamma": 1.0,
+    }
+    unknown = set(values) - set(base)
+    if unknown:
+        raise TypeError(f"no such parameter: {sorted(unknown)}")
+    return SimpleNamespace(**{**base, **values})
