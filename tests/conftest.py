@@ -19,8 +19,8 @@ import tests.typecheck  # noqa: F401  (the hook looks the checker up by name)
 # Every annotated shape and type in the engine is checked on each call and each trace.
 install_import_hook("engine", "tests.typecheck.checked")
 
-import jax
-import pytest
+import jax  # noqa: E402
+import pytest  # noqa: E402
 
 # An implicit rank or type promotion inside the engine is an error here.
 jax.config.update("jax_numpy_rank_promotion", "raise")

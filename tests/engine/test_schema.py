@@ -26,10 +26,24 @@ from engine.schema import (
     with_values,
 )
 
-MODEL_NAMES = (
-    "space_size length radius w_a w_d k_cc F_prop T_prop activity_thresh activity_width "
-    "sensing_range tau_a D_r D_t dt gamma"
-).split()
+MODEL_NAMES = [
+    "space_size",
+    "length",
+    "radius",
+    "w_a",
+    "w_d",
+    "k_cc",
+    "F_prop",
+    "T_prop",
+    "activity_thresh",
+    "activity_width",
+    "sensing_range",
+    "tau_a",
+    "D_r",
+    "D_t",
+    "dt",
+    "gamma",
+]
 
 
 def figure(name: str, setup: Setup, params: Params) -> float:
