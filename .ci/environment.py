@@ -1,0 +1,419 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Set-up for `make setup`, `make run` and `make test`; only the standard library, any python3.
+
+It makes `.venv` in the project's root, installs the locked dependencies into it by their hashes,
+then the project itself, and writes a stamp, so that the next call finds nothing to do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import lockfile
+import machine
+
+ROOT = lockfile.ROOT
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+STAMP = VENV / "bacsim-stamp.json"
+# The program reads this note to say in its status bar that a card is there but unused, and why.
+DEVICE_NOTE = VENV / "bacsim-device.json"
+OLDEST = (3, 11)
+ROOM = {"base": 2.5, "dev": 0.5, "cuda12": 8.0, "cuda13": 8.0}  # GB on disk, with some to spare
+
+DEVICE_CHECK = """
+import jax, jax.numpy as jnp
+card = jax.devices("gpu")[0]
+ones = jax.device_put(jnp.ones((256, 256)), card)
+assert float((ones @ ones)[0, 0]) == 256.0, "the card computed a wrong product"
+print(card.device_kind)
+"""
+
+
+class SetupError(Exception):
+    """Set-up cannot go on; the text tells the user why and what to do."""
+
+
+class Progress:
+    """One line that is rewritten on a terminal; elsewhere only what `keep` says is printed."""
+
+    def __init__(self) -> None:
+        self._live = sys.stdout.isatty()
+
+    def show(self, text: str, *, keep: bool = False) -> None:
+        """Show `text` as the present step; off a terminal only where `keep` is true."""
+        if self._live:
+            width = shutil.get_terminal_size().columns - 1
+            print("\r\033[K" + text[:width], end="", flush=True)
+        elif keep:
+            print(text, flush=True)
+
+    def done(self, text: str) -> None:
+        """Replace the present step by a last line."""
+        print(("\r\033[K" if self._live else "") + text, flush=True)
+
+
+def child_environment() -> dict[str, str]:
+    """Return the environment for the programs that are started, free of other Pythons' settings."""
+    dropped = ("PYTHONPATH", "PYTHONHOME", "PIP_USER", "PIP_TARGET", "PIP_PREFIX", "VIRTUAL_ENV")
+    return {key: value for key, value in os.environ.items() if key not in dropped}
+
+
+def stream(command: list[str], on_line, **settings: str) -> None:
+    """Run `command`, hand each line of its output to `on_line`, and raise with its last lines."""
+    last: collections.deque[str] = collections.deque(maxlen=15)
+    environment = {**child_environment(), **settings}
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            last.append(line.rstrip())
+            on_line(line.rstrip())
+    if process.returncode:
+        raise SetupError("\n".join(["", *last]))
+
+
+def check_python(version: tuple[int, ...], executable: str) -> None:
+    """Raise SetupError where `version` is too old for the program."""
+    if version[:2] < OLDEST:
+        raise SetupError(
+            "bacsim needs Python {}.{} or newer, and {} is {}.{}.\n".format(
+                *OLDEST, executable, *version[:2]
+            )
+            + "Name a newer one, for example: make setup PYTHON=python3.12"
+        )
+
+
+def install_system_packages(*, tests: bool) -> None:
+    """Install the system packages that are missing, or raise with the one line to run."""
+    if sys.platform != "linux":
+        return
+    release = Path("/etc/os-release")
+    if not (release.exists() and machine.is_debian(release.read_text())):
+        if not machine.has_venv():
+            raise SetupError("This Python has no venv module; install it, then run make again.")
+        return
+    missing = machine.missing_packages(tests=tests)
+    if not missing:
+        return
+    prefix = machine.may_install()
+    if prefix is None:
+        line = machine.install_line(missing, sudo=bool(shutil.which("sudo")))
+        raise SetupError(
+            f"{len(missing)} system packages are missing, and installing them needs root. "
+            f"Run this line, then make again:\n\n{line}\n"
+        )
+    progress = Progress()
+    print(f"System packages to install: {' '.join(missing)}", flush=True)
+    total = 0
+
+    def on_line(line: str) -> None:
+        nonlocal total
+        counted = re.search(r"(\d+) newly installed", line)
+        if counted:
+            total = int(counted[1])
+            progress.show(f"  {total} packages, with what they need in turn", keep=True)
+        elif line.startswith(("Get:", "Unpacking ", "Setting up ")):
+            progress.show("  " + line)
+
+    apt = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"]
+    wait = ["-o", "DPkg::Lock::Timeout=300"]
+    try:
+        stream([*apt, "update"], on_line)
+        stream([*apt, *wait, "install", "-y", "--no-install-recommends", *missing], on_line)
+    except SetupError as error:
+        line = machine.install_line(missing, sudo=bool(prefix))
+        raise SetupError(
+            f"apt-get could not install the system packages:{error}\n"
+            f"Run this line to see more, then make again:\n\n{line}\n"
+        ) from None
+    progress.done(f"  {total} system packages are installed")
+
+
+def digest() -> str:
+    """Return a digest of all that decides what `.venv` holds, apart from the sections chosen."""
+    parts = (
+        lockfile.LOCK.read_bytes(),
+        lockfile.PYPROJECT.read_bytes(),
+        sys.version.encode(),
+        str(ROOT).encode(),
+    )
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+def read_stamp() -> dict:
+    """Return what the last finished set-up wrote, or an empty dict."""
+    try:
+        return json.loads(STAMP.read_text()) if PYTHON.exists() else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def up_to_date(stamp: dict, wanted: set[str], now: str, card: str) -> bool:
+    """Tell whether the environment that `stamp` describes has all that is wanted."""
+    return (
+        stamp.get("digest") == now
+        and stamp.get("card") == card
+        and wanted <= set(stamp.get("sections", ()))
+    )
+
+
+def make_venv() -> None:
+    """Make `.venv`, or clean up what an interrupted set-up left in it."""
+    if VENV.exists() and not os.access(VENV, os.W_OK):
+        raise SetupError(f"{VENV} belongs to another user. Remove it, then run make again.")
+    usable = PYTHON.exists() and (
+        subprocess.run([PYTHON, "-m", "pip", "--version"], capture_output=True, check=False)
+    ).stdout.startswith(b"pip ")
+    same = (
+        usable
+        and subprocess.run(
+            [PYTHON, "-c", "import sys; print(sys.version, sys.prefix)"],
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout
+        == f"{sys.version} {VENV}\n"
+    )
+    if same:
+        clean_up(VENV)
+        return
+    print(f"Making .venv with Python {sys.version.split()[0]}", flush=True)
+    stream([sys.executable, "-m", "venv", "--clear", "--prompt", "bacsim", str(VENV)], print)
+
+
+def clean_up(venv: Path) -> None:
+    """Remove packages that an interrupted pip left half installed in `venv`.
+
+    Pip writes INSTALLER after a package's files, and renames to ~NAME what it is about to remove.
+    """
+    for packages in venv.glob("lib/python*/site-packages"):
+        for info in packages.glob("*.dist-info"):
+            if not (info / "INSTALLER").exists():
+                shutil.rmtree(info)
+        for left in packages.glob("~*"):
+            if left.is_dir():
+                shutil.rmtree(left)
+            else:
+                left.unlink()
+
+
+def pip_install(names: list[str]) -> None:
+    """Install the named sections of the lock into `.venv`, by their hashes."""
+    sections = lockfile.parse(lockfile.LOCK.read_text())
+    chosen = lockfile.select(sections, names)
+    total = chosen.count("==")
+    selected = VENV / "selected.txt"
+    selected.write_text(chosen)
+    progress = Progress()
+    begun = time.monotonic()
+    seen = 0
+
+    def on_line(line: str) -> None:
+        nonlocal seen, total
+        if line.startswith("Ignoring "):
+            total -= 1
+        elif line.startswith(("Collecting ", "Requirement already satisfied: ")):
+            seen += 1
+            name = line.partition("==")[0].rpartition(" ")[2]
+            progress.show(f"  [{seen}/{total}] {name}")
+        elif line.lstrip().startswith("Downloading "):
+            size = re.search(r"\(([\d.]+) MB\)", line)
+            file = line.split()[1].rpartition("/")[2]
+            text = f"  [{seen}/{total}] downloading {file}" + (f", {size[1]} MB" if size else "")
+            progress.show(text, keep=bool(size) and float(size[1]) >= 5)
+        elif line.startswith("Installing collected packages"):
+            progress.show("  unpacking and installing", keep=True)
+
+    pip = [str(PYTHON), "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
+    how = ["--require-hashes", "--only-binary", ":all:", "--no-deps", "-r", str(selected)]
+    try:
+        stream([*pip, *how], on_line)
+    except SetupError as error:
+        progress.done("  stopped")
+        raise SetupError(
+            f"pip could not install the dependencies:{error}\n\n"
+            "If the network was the cause, run make again: it goes on from here."
+        ) from None
+    progress.done(f"  {total} packages in place after {time.monotonic() - begun:.0f} s")
+
+
+def prune(names: list[str]) -> None:
+    """Uninstall packages that come from the lock but from none of the sections in `names`."""
+    sections = lockfile.parse(lockfile.LOCK.read_text())
+    spare = lockfile.package_names(sections, list(sections))
+    spare -= lockfile.package_names(sections, names)
+    code = "import importlib.metadata as m; print(*(d.name for d in m.distributions()))"
+    answer = subprocess.run([PYTHON, "-c", code], capture_output=True, text=True, check=True)
+    installed = {re.sub(r"[-_.]+", "-", name).lower() for name in answer.stdout.split()}
+    unwanted = sorted(spare & installed)
+    if unwanted:
+        print(f"Removing what is no longer needed: {' '.join(unwanted)}", flush=True)
+        stream([str(PYTHON), "-m", "pip", "uninstall", "-y", "-q", *unwanted], lambda line: None)
+
+
+def install_project() -> None:
+    """Install bacsim itself, editable, so that the checkout is what runs."""
+    how = ["--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "-q"]
+    try:
+        stream([str(PYTHON), "-m", "pip", "install", *how, "-e", str(ROOT)], lambda line: None)
+    except SetupError as error:
+        raise SetupError(f"pip could not install bacsim itself:{error}") from None
+
+
+def check_room(names: list[str]) -> None:
+    """Raise SetupError where the disk has too little room for the named sections."""
+    needed = sum(ROOM.get(name, 0.0) for name in names)
+    free = shutil.disk_usage(ROOT).free / 1e9
+    if free < needed:
+        raise SetupError(
+            f"{needed:.1f} GB of disk are needed at {ROOT}, and {free:.1f} GB are free."
+        )
+
+
+def set_up_card(sections: list[str]) -> tuple[list[str], dict]:
+    """Install CUDA for a card that is found and check it; fall back to the CPU with a reason.
+
+    Returns the sections that are then in place, and the note for the program.
+    """
+    card = machine.find_card()
+    if card is None:
+        print("No NVIDIA card was found: bacsim runs on the CPU.", flush=True)
+        return sections, {"device": "cpu", "card": None}
+    note = {"device": "cpu", "card": card.name, "driver": card.driver}
+    if os.environ.get("BACSIM_CUDA") == "off":
+        choice = machine.CudaChoice("", "BACSIM_CUDA=off was set", "run: make gpu")
+    else:
+        choice = machine.choose_cuda(card)
+    reason, remedy = choice.reason, choice.remedy
+    if choice.extra:
+        print(f"{card.name}, driver {card.driver}: installing {choice.extra} (some GB)", flush=True)
+        try:
+            check_room([choice.extra])
+            pip_install([*sections, choice.extra])
+            prune([*sections, choice.extra])
+            print("Checking the card (this can take a minute)", flush=True)
+            kind = check_device()
+            print(f"  {kind} computes: bacsim runs on the card.", flush=True)
+            return [*sections, choice.extra], {**note, "device": "gpu", "extra": choice.extra}
+        except SetupError as error:
+            reason = str(error).strip()
+            remedy = "put that right, then run: make gpu"
+            prune(sections)
+    print(
+        f"The NVIDIA card is not used: {reason}\nbacsim runs on the CPU. To use it, {remedy}",
+        flush=True,
+    )
+    return sections, {**note, "reason": reason.splitlines()[-1], "remedy": remedy}
+
+
+def check_device() -> str:
+    """Compute one product on the card; return the card's name, or raise with JAX's own reason."""
+    environment = {**child_environment(), "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    environment.pop("JAX_PLATFORMS", None)
+    try:
+        answer = subprocess.run(
+            [PYTHON, "-c", DEVICE_CHECK],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise SetupError("the card did not finish one small product in 5 minutes") from None
+    if answer.returncode:
+        raise SetupError("JAX could not use the card: " + answer.stderr.strip().splitlines()[-1])
+    return answer.stdout.strip()
+
+
+def setup(extras: set[str], *, retry_card: bool = False, quiet: bool = False) -> None:
+    """Bring `.venv` up to date with the lock and with `extras`; do nothing where it is."""
+    check_python(sys.version_info[:2], sys.executable)
+    if sys.platform == "win32":
+        raise SetupError("make works on Linux and macOS. On Windows use WSL2, or: pip install .")
+    install_system_packages(tests="dev" in extras)
+    stamp, now, card = read_stamp(), digest(), machine.card_fingerprint()
+    if up_to_date(stamp, extras, now, card) and not retry_card:
+        if not quiet:
+            print(".venv is up to date.")
+        return
+    # What was installed once stays: `make run` after `make test` does not remove the test tools.
+    known = set(stamp.get("sections", ()))
+    optional = [name for name in ("dev", "lock") if name in extras | known]
+    begun = time.monotonic()
+    if not PYTHON.exists():
+        check_room(["base", *optional])
+    make_venv()
+    STAMP.unlink(missing_ok=True)
+    print("Installing Python packages by the hashes in requirements.lock", flush=True)
+    pip_install(["build"])
+    sections = ["build", "base", *optional]
+    pip_install(sections)
+    install_project()
+    same_card = stamp.get("digest") == now and stamp.get("card") == card and not retry_card
+    if same_card and DEVICE_NOTE.exists():
+        sections += [name for name in ("cuda12", "cuda13") if name in known]
+    else:
+        sections, note = set_up_card(sections)
+        DEVICE_NOTE.write_text(json.dumps(note, indent=1) + "\n")
+    prune(sections)
+    STAMP.write_text(json.dumps({"digest": now, "card": card, "sections": sections}) + "\n")
+    print(f"Set-up is done after {time.monotonic() - begun:.0f} s.", flush=True)
+
+
+def run(arguments: list[str]) -> None:
+    """Open the window with the swarming preset; without a display, render a movie of it."""
+    reason = machine.no_display_reason()
+    if not reason:
+        program = str(VENV / "bin" / "bacsim-gui")
+        os.execve(program, [program, "--preset", "swarming", *arguments], child_environment())
+    movie = ROOT / "swarm.mp4"
+    print(f"There is no display here ({reason}).", flush=True)
+    print("Ten seconds of swarming are rendered to a movie instead.", flush=True)
+    program = str(VENV / "bin" / "bacsim")
+    what = ["movie", "--preset", "swarming", "--seconds", "10", "--out", str(movie)]
+    sys.exit(subprocess.run([program, *what], env=child_environment(), check=False).returncode)
+
+
+def main() -> None:
+    """Read the command line and do what it asks."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("task", choices=("setup", "run"))
+    parser.add_argument("--tests", action="store_true", help="also what the tests need")
+    parser.add_argument("--lock", action="store_true", help="also what writes the lock")
+    parser.add_argument("--retry-card", action="store_true", help="try an NVIDIA card again")
+    parser.add_argument("--quiet", action="store_true", help="say nothing where nothing is to do")
+    options, arguments = parser.parse_known_args()
+    wanted = (("dev", options.tests), ("lock", options.lock))
+    extras = {name for name, on in wanted if on}
+    try:
+        setup(extras, retry_card=options.retry_card, quiet=options.quiet or options.task == "run")
+        if options.task == "run":
+            run(arguments)
+    except SetupError as error:
+        sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit("\nStopped. Run make again: it goes on from here.")
+
+
+if __name__ == "__main__":
+    main()

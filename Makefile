@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The Python to make .venv with; 3.11 or newer.
+PYTHON ?= python3
+ENVIRONMENT = $(PYTHON) .ci/environment.py
+BIN = .venv/bin
+
+.PHONY: setup run test lint lock gpu clean
+
+setup:
+	@$(ENVIRONMENT) setup
+
+# More flags for the window: make run ARGS="--rods 500"
+run:
+	@$(ENVIRONMENT) run $(ARGS)
+
+test: lint
+	$(BIN)/python -m pytest $(ARGS)
+
+lint:
+	@$(ENVIRONMENT) setup --tests --quiet
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+
+# Write requirements.lock anew from pyproject.toml; make lock ARGS=--upgrade takes newer versions.
+lock:
+	@$(ENVIRONMENT) setup --lock --quiet
+	$(BIN)/python .ci/lockfile.py $(ARGS)
+
+# Try an NVIDIA card again, after its driver or anything else about it has changed.
+gpu:
+	@$(ENVIRONMENT) setup --retry-card
+
+clean:
+	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
