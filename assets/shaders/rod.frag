@@ -1,0 +1,42 @@
+// Coverage of the pixel by the capsule, and its colour. Lengths are turned into pixels first.
+uniform float u_half_length;
+uniform float u_radius;
+uniform float u_pixel;
+uniform float u_space_size;
+uniform sampler1D u_colors;
+uniform float u_color_count;
+
+varying vec2 v_local;
+varying vec2 v_place;
+varying float v_activity;
+
+// How much of a pixel at distance s from the middle of a band of half width r is covered.
+float covered(float s, float r) {
+    return clamp(min(s + 0.5, r) - max(s - 0.5, -r), 0.0, 1.0);
+}
+
+void main() {
+    vec2 p = abs(v_local) / u_pixel;
+    float r = u_radius / u_pixel;
+    float h = u_half_length / u_pixel;
+    float s = length(vec2(max(p.x - h, 0.0), p.y));  // distance from the core
+
+    // The distance gives exact round ends where a rod is wider than a pixel. A thinner one is a
+    // rectangle of the capsule's area (a half disc is as long as pi/4 r), so that it fades to what
+    // it covers and a crowd of rods keeps its brightness at any zoom.
+    float thin = covered(p.y, r) * covered(p.x, h + 0.785398 * r);
+    float coverage = mix(thin, covered(s, r), smoothstep(0.5, 1.5, r));
+
+    vec2 inside = clamp(min(v_place, u_space_size - v_place) / u_pixel + 0.5, 0.0, 1.0);
+    coverage *= inside.x * inside.y;
+
+    float at = (clamp(v_activity, 0.0, 1.0) * (u_color_count - 1.0) + 0.5) / u_color_count;
+    vec3 color = texture1D(u_colors, at).rgb;
+    // The front half keeps the colour of the colour bar. A darker tail shows where a rod is heading,
+    // a dark rim keeps touching rods apart; both go where a rod is too thin to show them.
+    float wide = smoothstep(1.0, 3.0, r);
+    float rim = smoothstep(0.68, 0.88, s / r);
+    float tail = smoothstep(0.0, -1.0, v_local.x / (u_half_length + u_radius));
+    color *= 1.0 - wide * (1.0 - (1.0 - 0.55 * rim) * (1.0 - 0.28 * tail));
+    gl_FragColor = vec4(color * coverage, coverage);
+}

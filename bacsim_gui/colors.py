@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The map from activity to colour."""
+
+from functools import lru_cache
+
+import numpy as np
+
+from bacsim_gui.view import COLORMAPS, ViewError
+
+COLOR_COUNT = 256
+
+# Our own map, blue, violet, crimson, orange, pale yellow, for rods on a dark ground. Found by
+# maximising, over normal sight and the three kinds of missing cones (Machado 2009), the least
+# distance in OKLab between the colours of activity 0, 1/4, 1/2, 3/4 and 1: 0.158, where viridis
+# has 0.141 and plasma 0.087. Steps are even in OKLab, lightness rises throughout, and the darkest
+# colour still stands out from the ground.
+_GLOW = [
+    # fmt: off
+    "#343c96",
+    "#463eb4",
+    "#5c41d1",
+    "#7544e9",
+    "#9145e8",
+    "#a348cc",
+    "#b449ae",
+    "#c34790",
+    "#d34571",
+    "#e35662",
+    "#f16b5b",
+    "#fc8257",
+    "#fe985e",
+    "#ffae6a",
+    "#ffc378",
+    "#ffd987",
+    "#ffef93",
+    # fmt: on
+]
+
+
+@lru_cache(maxsize=32)
+def colors(name: str) -> np.ndarray:
+    """The colour map of that name as (256, 3) uint8, from activity 0 to activity 1.
+
+    Raises:
+        ViewError: neither we nor the cmap library know such a map.
+    """
+    import cmap
+
+    try:
+        table = cmap.Colormap(_GLOW if name == "glow" else name)
+    except (ValueError, TypeError) as unknown:
+        raise ViewError(
+            f"colormap = {name!r} is unknown: use one of {', '.join(COLORMAPS)}, or another name "
+            "of the cmap catalogue."
+        ) from unknown
+    pixels = np.asarray(table(np.linspace(0.0, 1.0, COLOR_COUNT)))[:, :3]
+    rounded = np.rint(pixels * 255).astype(np.uint8)
+    rounded.flags.writeable = False
+    return rounded

@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The painter: one function of (scene, view, size) for window, screenshot, movie and tests.
+
+A rod is one instance of a quad on which the fragment shader measures the distance to the rod's
+core, so that round ends are exact and edges are smooth at any zoom. The visuals are drawn with a
+TransformSystem of their own, never through a SceneCanvas.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+from collections.abc import Callable, Iterator
+from types import ModuleType
+
+import numpy as np
+from OpenGL.error import Error as OpenGLError
+from OpenGL.GL import GL_MAX_TEXTURE_SIZE, GL_RENDERER, glGetIntegerv, glGetString
+from vispy import gloo
+from vispy.gloo import gl
+from vispy.gloo.buffer import DataBufferView
+from vispy.visuals import Visual
+from vispy.visuals.transforms import STTransform
+
+from bacsim_gui.colors import COLOR_COUNT, colors
+from bacsim_gui.legend import Panel, legend
+from bacsim_gui.resources import asset_text
+from bacsim_gui.scene import EdgeCopies, Scene
+from bacsim_gui.view import Camera, View, camera
+
+# Instanced drawing is not in VisPy's default subset of OpenGL.
+gl.use_gl("gl+")
+
+logger = logging.getLogger(__name__)
+
+_SURFACELESS = 0x31DD  # EGL_PLATFORM_SURFACELESS_MESA, which PyOpenGL does not name
+_CORNERS = np.array([[-1, -1], [1, -1], [-1, 1], [1, 1]], dtype=np.float32)
+
+
+class _Target:
+    """What a TransformSystem asks of a canvas: the size, in pixels."""
+
+    dpi = 96.0
+
+    def __init__(self, size: tuple[int, int]) -> None:
+        self.size = self.physical_size = size
+
+
+class _Quad(Visual):
+    """A visual made of one quad, placed in the picture by a camera."""
+
+    def __init__(self, shader: str) -> None:
+        Visual.__init__(
+            self, asset_text("shaders", f"{shader}.vert"), asset_text("shaders", f"{shader}.frag")
+        )
+        self._draw_mode = "triangle_strip"
+        self.set_gl_state(
+            depth_test=False,
+            cull_face=False,
+            blend=True,
+            blend_func=("one", "one_minus_src_alpha"),
+        )
+        self.shared_program["a_corner"] = gloo.VertexBuffer(_CORNERS)
+        self.transform = STTransform()
+
+    def _prepare_transforms(self, view: Visual) -> None:
+        view.view_program.vert["transform"] = view.get_transform()
+
+    def place(self, size: tuple[int, int], at: Camera | None = None) -> None:
+        """Draw in a picture of this size; coordinates are the model's, or pixels without `at`."""
+        system = self.transforms
+        assert system is not None, "every visual has a TransformSystem"
+        system.configure(canvas=_Target(size), fbo_size=size)
+        if at is None:
+            self.transform.scale, self.transform.translate = (1, 1), (0, 0)
+        else:
+            self.transform.scale = (at.scale, -at.scale)
+            self.transform.translate = (at.left, at.bottom)
+
+    def set(self, **uniforms: object) -> None:
+        """Set uniforms of the shaders, named without their u_."""
+        for name, value in uniforms.items():
+            self.shared_program[f"u_{name}"] = value
+
+
+class BoxVisual(_Quad):
+    """The periodic box: its ground and, outside of it, its outline."""
+
+    def __init__(self) -> None:
+        super().__init__("box")
+
+    def show(self, scene: Scene, view: View, size: tuple[int, int], at: Camera) -> None:
+        """Place the box; the outline is as wide as fits the picture's height."""
+        tint = view.colors
+        line = 0.0018 * min(size) if view.show_box else 0.0
+        self.set(space_size=scene.space_size, pixel=1 / at.scale, line=line)
+        self.set(inside=np.divide(tint.inside, 255), edge=np.divide(tint.edge, 255))
+        self.place(size, at)
+
+
+class PanelVisual(_Quad):
+    """One part of the legend, shown pixel for pixel."""
+
+    def __init__(self) -> None:
+        super().__init__("panel")
+        self._shown: Panel | None = None
+        self._texture = gloo.Texture2D((1, 1, 4), interpolation="nearest", resizeable=True)
+        self.set(image=self._texture)
+
+    def show(self, panel: Panel, size: tuple[int, int]) -> None:
+        """Upload the panel if it is another than the last one, and place it."""
+        if panel is not self._shown:
+            self._texture.set_data(panel.image)
+            self._shown = panel
+        height, width = panel.image.shape[:2]
+        self.set(place=(panel.left, panel.top), size=(width, height))
+        self.place(size)
+
+
+class _Instances(DataBufferView):
+    """The used part of a buffer, which tells the program how many instances there are."""
+
+    divisor = 1  # VisPy gives its buffer views none
+
+
+class RodVisual(_Quad):
+    """All rods of a scene, one instance each, with copies where a rod crosses the box's edge."""
+
+    def __init__(self) -> None:
+        super().__init__("rod")
+        self._capacity = 0
+        self._count = 0
+        self._buffer = gloo.VertexBuffer(divisor=1)
+        self._copies = EdgeCopies()
+        self._shown: Scene | None = None
+        self._colormap = ""
+        self.set(color_count=float(COLOR_COUNT))
+
+    @property
+    def count(self) -> int:
+        """Instances drawn: the rods and the copies at the box's edges."""
+        return self._count
+
+    @property
+    def capacity(self) -> int:
+        """Instances for which the buffer has room; grows by half when it is outgrown."""
+        return self._capacity
+
+    def show(self, scene: Scene, view: View, size: tuple[int, int], at: Camera) -> None:
+        """Upload the scene if it is another than the last one, and place it."""
+        if scene is not self._shown:
+            self._upload(scene)
+            self._shown = scene
+        if view.colormap != self._colormap:
+            table = gloo.Texture1D(colors(view.colormap), interpolation="linear")
+            self.set(colors=table)
+            self._colormap = view.colormap
+        self.set(half_length=scene.length / 2, radius=scene.radius, pixel=1 / at.scale)
+        self.set(space_size=scene.space_size)
+        self.place(size, at)
+
+    def draw(self) -> None:
+        """Draw; a scene without rods draws nothing."""
+        if self._count:
+            super().draw()
+
+    def _upload(self, scene: Scene) -> None:
+        copies = self._copies.of(scene)
+        count = len(scene.rods) + len(copies)
+        if count > self._capacity:
+            self._capacity = max(1024, count + count // 2)
+            self._buffer.set_data(np.zeros((self._capacity, 4), np.float32))
+        if len(scene.rods):
+            self._buffer.set_subdata(scene.rods, 0)
+        if len(copies):
+            self._buffer.set_subdata(copies, len(scene.rods))
+        self._count = count
+        self.shared_program["a_rod"] = _Instances(self._buffer, slice(0, count))
+
+
+class Painter:
+    """Draws scenes into the framebuffer that is bound in the current OpenGL context."""
+
+    def __init__(self) -> None:
+        self._box = BoxVisual()
+        self._rods = RodVisual()
+        self._panels = (PanelVisual(), PanelVisual())
+
+    def paint(self, scene: Scene, view: View, size: tuple[int, int]) -> None:
+        """Draw the whole picture, `size` being width and height in pixels.
+
+        Raises:
+            ViewError: the view names an unknown colour map.
+        """
+        at = camera(view, scene.space_size, size)
+        gloo.set_viewport(0, 0, *size)
+        gloo.clear(color=(*np.divide(view.colors.outside, 255), 1.0))
+        self._box.show(scene, view, size, at)
+        self._box.draw()
+        self._rods.show(scene, view, size, at)
+        self._rods.draw()
+        for visual, panel in zip(self._panels, legend(scene, view, size), strict=False):
+            visual.show(panel, size)
+            visual.draw()
+
+
+class PictureError(RuntimeError):
+    """No picture can be drawn here; the message says why and what to do."""
+
+
+class Surface:
+    """A framebuffer of its own in an OpenGL context, painted and read back.
+
+    Args:
+        make_current: makes the context current; called before each picture, since a window of
+            the same process may have made its own context current in between.
+    """
+
+    def __init__(self, make_current: Callable[[], None]) -> None:
+        self._make_current = make_current
+        make_current()
+        self._fake = gloo.context.FakeCanvas()
+        self._painter = Painter()
+        self._color = gloo.Texture2D((1, 1, 4), resizeable=True, interpolation="linear")
+        self._frame = gloo.FrameBuffer(color=self._color)
+        self.largest = int(glGetIntegerv(GL_MAX_TEXTURE_SIZE))
+        self.renderer = (glGetString(GL_RENDERER) or b"unknown").decode(errors="replace")
+
+    def render(self, scene: Scene, view: View, size: tuple[int, int]) -> np.ndarray:
+        """The picture as (height, width, 3) uint8, its first row being the top.
+
+        Raises:
+            PictureError: the picture is larger than this OpenGL can draw.
+            ViewError: the view names an unknown colour map.
+        """
+        width, height = size
+        if max(size) > self.largest:
+            raise PictureError(
+                f"A picture of {width}x{height} is too large for the OpenGL here "
+                f"({self.renderer}): use at most {self.largest} pixels a side."
+            )
+        self._make_current()
+        gloo.context.set_current_canvas(self._fake)
+        if self._frame.shape != (height, width):
+            self._color.resize((height, width, 4))
+        with self._frame:
+            self._painter.paint(scene, view, size)
+            return gloo.read_pixels((0, 0, width, height), alpha=False)
+
+
+class EglContext:
+    """An OpenGL context without a display server (Linux)."""
+
+    def __init__(self) -> None:
+        from OpenGL import EGL
+
+        self._egl = EGL
+        problems = []
+        for name, display in _egl_displays(EGL):
+            try:
+                self._open(display)
+            except OpenGLError as problem:
+                problems.append(f"{name}: {problem}")
+            else:
+                return
+        logger.info("No EGL display could be opened: %s", "; ".join(problems))
+        raise PictureError(
+            "No OpenGL for drawing without a window was found. Install Mesa "
+            "(Debian, Ubuntu: sudo apt-get install -y libegl1 libgl1-mesa-dri)."
+        )
+
+    def _open(self, display: object) -> None:
+        egl = self._egl
+        egl.eglInitialize(display, None, None)
+        egl.eglBindAPI(egl.EGL_OPENGL_API)
+        wanted = [
+            *(egl.EGL_SURFACE_TYPE, egl.EGL_PBUFFER_BIT),
+            *(egl.EGL_RENDERABLE_TYPE, egl.EGL_OPENGL_BIT),
+            *(egl.EGL_RED_SIZE, 8, egl.EGL_GREEN_SIZE, 8, egl.EGL_BLUE_SIZE, 8, egl.EGL_NONE),
+        ]
+        configs, count = (egl.EGLConfig * 1)(), ctypes.c_long()
+        egl.eglChooseConfig(display, wanted, configs, 1, count)
+        if not count.value:
+            raise OpenGLError("it offers no OpenGL")
+        small = [egl.EGL_WIDTH, 1, egl.EGL_HEIGHT, 1, egl.EGL_NONE]
+        self._display = display
+        self._surface = egl.eglCreatePbufferSurface(display, configs[0], small)
+        self._context = egl.eglCreateContext(display, configs[0], egl.EGL_NO_CONTEXT, None)
+        self.make_current()
+
+    def make_current(self) -> None:
+        """Draw with this context from now on."""
+        self._egl.eglMakeCurrent(self._display, self._surface, self._surface, self._context)
+
+
+def _egl_displays(egl: ModuleType) -> Iterator[tuple[str, object]]:
+    """The EGL displays to try, best first: graphics cards, Mesa without one, the default.
+
+    A user who set EGL_PLATFORM gets that and nothing else.
+    """
+    if "EGL_PLATFORM" in os.environ:
+        yield os.environ["EGL_PLATFORM"], egl.eglGetDisplay(egl.EGL_DEFAULT_DISPLAY)
+        return
+    from OpenGL.EGL.EXT import device_enumeration, device_query, platform_base, platform_device
+
+    if device_enumeration.eglQueryDevicesEXT:
+        devices, count = (egl.EGLDeviceEXT * 16)(), ctypes.c_int32()
+        device_enumeration.eglQueryDevicesEXT(16, devices, count)
+        for device in devices[: count.value]:
+            about = device_query.eglQueryDeviceStringEXT(device, egl.EGL_EXTENSIONS) or b""
+            if b"EGL_MESA_device_software" not in about:
+                kind = platform_device.EGL_PLATFORM_DEVICE_EXT
+                yield "graphics card", platform_base.eglGetPlatformDisplayEXT(kind, device, None)
+    if platform_base.eglGetPlatformDisplayEXT:
+        yield "surfaceless", platform_base.eglGetPlatformDisplayEXT(_SURFACELESS, None, None)
+    yield "default", egl.eglGetDisplay(egl.EGL_DEFAULT_DISPLAY)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a picture shows: the rods and the few numbers that decide where they are drawn.
+
+A `Scene` is taken from a Snapshot of the engine, but needs neither the engine nor JAX, so the
+process that renders a movie starts quickly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from engine.state import Snapshot
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """One state, as far as a picture needs it.
+
+    Attributes:
+        rods: (N, 4) float32, C-contiguous; columns x, y (in [0, space_size)), theta (radians),
+            activity (0..1). Not copied: the array must not change while the scene is in use.
+        space_size: side of the periodic box.
+        length: core length of a rod (distance of its two end points).
+        radius: radius of a rod.
+        step: number of time steps since the start.
+        time: simulated time.
+    """
+
+    rods: np.ndarray
+    space_size: float
+    length: float
+    radius: float
+    step: int = 0
+    time: float = 0.0
+
+    @classmethod
+    def of(cls, snapshot: Snapshot | Scene) -> Scene:
+        """The scene of a snapshot; a scene is returned as it is."""
+        if isinstance(snapshot, Scene):
+            return snapshot
+        params = snapshot.params
+        return cls(
+            rods=np.ascontiguousarray(snapshot.rods, dtype=np.float32),
+            space_size=float(params.space_size),
+            length=float(params.length),
+            radius=float(params.radius),
+            step=int(snapshot.step),
+            time=float(snapshot.time),
+        )
+
+    @property
+    def reach(self) -> float:
+        """Distance from the centre of a rod to its farthest point."""
+        return self.length / 2 + self.radius
+
+
+class EdgeCopies:
+    """The copies of those rods that stick out of the periodic box, on its other side.
+
+    Keeps its scratch arrays, so that a frame of many rods allocates only what it returns.
+    """
+
+    def __init__(self) -> None:
+        self._mask = np.empty(0, dtype=bool)
+
+    def of(self, scene: Scene) -> np.ndarray:
+        """Rods to be drawn besides `scene.rods`: (M, 4) float32, mostly a small fraction of N.
+
+        A rod near a corner is returned three times. A rod is taken as a disc of its reach, so some
+        copies lie just outside the box, where they are clipped.
+        """
+        rods, size, reach = scene.rods, np.float32(scene.space_size), np.float32(scene.reach)
+        sideways = self._shifted(rods, 0, size, reach)
+        upward = [self._shifted(part, 1, size, reach) for part in (rods, sideways)]
+        return np.concatenate([sideways, *upward])
+
+    def _shifted(self, rods: np.ndarray, axis: int, size: np.float32, reach: np.float32):
+        """Copies of the rods whose disc crosses either edge of one axis, moved by the box."""
+        if len(self._mask) < len(rods):
+            self._mask = np.empty(2 * len(rods), dtype=bool)
+        mask, at = self._mask[: len(rods)], rods[:, axis]
+        low = rods[np.flatnonzero(np.less(at, reach, out=mask))]
+        high = rods[np.flatnonzero(np.greater(at, size - reach, out=mask))]
+        low[:, axis] += size
+        high[:, axis] -= size
+        return np.concatenate([low, high])
