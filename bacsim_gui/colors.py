@@ -14,27 +14,13 @@ COLOR_COUNT = 256
 # distance in OKLab between the colours of activity 0, 1/4, 1/2, 3/4 and 1: 0.158, where viridis
 # has 0.141 and plasma 0.087. Steps are even in OKLab, lightness rises throughout, and the darkest
 # colour still stands out from the ground.
+# fmt: off
 _GLOW = [
-    # fmt: off
-    "#343c96",
-    "#463eb4",
-    "#5c41d1",
-    "#7544e9",
-    "#9145e8",
-    "#a348cc",
-    "#b449ae",
-    "#c34790",
-    "#d34571",
-    "#e35662",
-    "#f16b5b",
-    "#fc8257",
-    "#fe985e",
-    "#ffae6a",
-    "#ffc378",
-    "#ffd987",
-    "#ffef93",
-    # fmt: on
+    "#343c96", "#463eb4", "#5c41d1", "#7544e9", "#9145e8", "#a348cc",
+    "#b449ae", "#c34790", "#d34571", "#e35662", "#f16b5b", "#fc8257",
+    "#fe985e", "#ffae6a", "#ffc378", "#ffd987", "#ffef93",
 ]
+# fmt: on
 
 
 @lru_cache(maxsize=32)
