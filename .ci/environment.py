@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -45,22 +46,46 @@ class SetupError(Exception):
 
 
 class Progress:
-    """One line that is rewritten on a terminal; elsewhere only what `keep` says is printed."""
+    """One line that is rewritten on a terminal, with the seconds that its step has taken.
+
+    Elsewhere only what `keep` says is printed.
+    """
 
     def __init__(self) -> None:
         self._live = sys.stdout.isatty()
+        self._text = ""
+        self._since = 0.0
+        self._over = threading.Event()
+        self._ticker = threading.Thread(target=self._tick, daemon=True)
+
+    def __enter__(self) -> Progress:
+        if self._live:
+            self._ticker.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._live:
+            self._over.set()
+            self._ticker.join()
+            print("\r\033[K", end="", flush=True)
+
+    def _tick(self) -> None:
+        while not self._over.wait(1.0):
+            seconds = time.monotonic() - self._since
+            if self._text and seconds > 2:
+                self._write(f"{self._text} … {seconds:.0f} s")
+
+    def _write(self, text: str) -> None:
+        width = shutil.get_terminal_size().columns - 1
+        print("\r\033[K" + text[:width], end="", flush=True)
 
     def show(self, text: str, *, keep: bool = False) -> None:
         """Show `text` as the present step; off a terminal only where `keep` is true."""
         if self._live:
-            width = shutil.get_terminal_size().columns - 1
-            print("\r\033[K" + text[:width], end="", flush=True)
+            self._text, self._since = text, time.monotonic()
+            self._write(text)
         elif keep:
             print(text, flush=True)
-
-    def done(self, text: str) -> None:
-        """Replace the present step by a last line."""
-        print(("\r\033[K" if self._live else "") + text, flush=True)
 
 
 def child_environment() -> dict[str, str]:
@@ -121,8 +146,8 @@ def install_system_packages(*, tests: bool) -> None:
             f"{len(missing)} system packages are missing, and installing them needs root. "
             f"Run this line, then make again:\n\n{line}\n"
         )
-    progress = Progress()
     print(f"System packages to install: {' '.join(missing)}", flush=True)
+    progress = Progress()
     total = 0
 
     def on_line(line: str) -> None:
@@ -137,15 +162,16 @@ def install_system_packages(*, tests: bool) -> None:
     apt = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"]
     wait = ["-o", "DPkg::Lock::Timeout=300"]
     try:
-        stream([*apt, "update"], on_line)
-        stream([*apt, *wait, "install", "-y", "--no-install-recommends", *missing], on_line)
+        with progress:
+            stream([*apt, "update"], on_line)
+            stream([*apt, *wait, "install", "-y", "--no-install-recommends", *missing], on_line)
     except SetupError as error:
         line = machine.install_line(missing, sudo=bool(prefix))
         raise SetupError(
             f"apt-get could not install the system packages:{error}\n"
             f"Run this line to see more, then make again:\n\n{line}\n"
         ) from None
-    progress.done(f"  {total} system packages are installed")
+    print(f"  {total} system packages are installed", flush=True)
 
 
 def digest() -> str:
@@ -246,14 +272,14 @@ def pip_install(names: list[str]) -> None:
     pip = [str(PYTHON), "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
     how = ["--require-hashes", "--only-binary", ":all:", "--no-deps", "-r", str(selected)]
     try:
-        stream([*pip, *how], on_line)
+        with progress:
+            stream([*pip, *how], on_line)
     except SetupError as error:
-        progress.done("  stopped")
         raise SetupError(
             f"pip could not install the dependencies:{error}\n\n"
             "If the network was the cause, run make again: it goes on from here."
         ) from None
-    progress.done(f"  {total} packages in place after {time.monotonic() - begun:.0f} s")
+    print(f"  {total} packages in place after {time.monotonic() - begun:.0f} s", flush=True)
 
 
 def prune(names: list[str]) -> None:
