@@ -187,6 +187,11 @@ class Painter:
         self._rods = RodVisual()
         self._panels = (PanelVisual(), PanelVisual())
 
+    def clear(self, view: View, size: tuple[int, int]) -> None:
+        """Draw the plain background, as before the first state."""
+        gloo.set_viewport(0, 0, *size)
+        gloo.clear(color=(*np.divide(view.colors.outside, 255), 1.0))
+
     def paint(self, scene: Scene, view: View, size: tuple[int, int]) -> None:
         """Draw the whole picture, `size` being width and height in pixels.
 
@@ -194,8 +199,7 @@ class Painter:
             ViewError: the view names an unknown colour map.
         """
         at = camera(view, scene.space_size, size)
-        gloo.set_viewport(0, 0, *size)
-        gloo.clear(color=(*np.divide(view.colors.outside, 255), 1.0))
+        self.clear(view, size)
         self._box.show(scene, view, size, at)
         self._box.draw()
         self._rods.show(scene, view, size, at)

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The picture in the window: shows the newest state, zooms and pans by mouse.
+
+Import it after `bootstrap.prepare_window()`. It must not be re-parented once it was shown: a
+floating dock, for example, takes its OpenGL context away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PyQt6.QtCore import QEvent, QObject, Qt
+from PyQt6.QtGui import QImage
+from PyQt6.QtOpenGLWidgets import QOpenGLWidget
+from vispy import app
+
+from bacsim_gui.colors import colors
+from bacsim_gui.rods import Painter
+from bacsim_gui.scene import Scene
+from bacsim_gui.view import View, checked, panned, zoomed
+
+if TYPE_CHECKING:
+    from vispy.app.canvas import MouseEvent
+    from vispy.util.event import Event
+
+    from engine.state import Snapshot
+
+# One notch of a mouse wheel.
+_ZOOM_STEP = 1.2
+
+
+class RodCanvas:
+    """A widget that shows rods.
+
+    A state that arrives while an older one still waits to be painted replaces it, so a fast
+    engine costs no more paints than the screen shows.
+
+    Attributes:
+        frame_painted: functions of no argument, each called after a paint on the screen.
+    """
+
+    def __init__(self, view: View | None = None) -> None:
+        self._view = View()
+        self._scene: Scene | None = None
+        self._painter: Painter | None = None
+        self._grabbing = False
+        self.frame_painted: list[Callable[[], None]] = []
+        # VisPy would swap buffers, which Qt does for a QOpenGLWidget, and ask other programs for
+        # the resolution of the screen, which nothing here uses.
+        self._canvas = app.Canvas(
+            app=app.use_app("pyqt6"), size=(960, 720), autoswap=False, dpi=96, show=False
+        )
+        self._canvas.events.ignore_callback_errors = False
+        for name, react in {
+            "initialize": self._initialize,
+            "draw": self._draw,
+            "mouse_wheel": self._mouse_wheel,
+            "mouse_press": self._mouse_press,
+            "mouse_move": self._mouse_move,
+            "mouse_release": self._mouse_release,
+            "mouse_double_click": self._mouse_double_click,
+        }.items():
+            self._canvas.events[name].connect(react)
+        self._dragged_from: tuple[float, float] | None = None
+        self._native: QOpenGLWidget = self._canvas.native
+        self._native.setMinimumSize(320, 240)
+        self._watch = _ScreenWatch(self._native)
+        if view is not None:
+            self.view = view
+
+    @property
+    def native(self) -> QOpenGLWidget:
+        """The widget, to be put into a window."""
+        return self._native
+
+    @property
+    def problem(self) -> str | None:
+        """Why nothing can be drawn, in plain words; None while all is well or not yet shown."""
+        if self._native.isVisible() and not self._native.isValid():
+            return (
+                "OpenGL could not be started, so no rods can be shown. Install a graphics driver, "
+                "or Mesa (Debian, Ubuntu: sudo apt-get install -y libgl1-mesa-dri)."
+            )
+        return None
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the picture in pixels of the screen."""
+        # From the widget at each use: VisPy keeps a copy that misses a change of the screen.
+        # Rounded as Qt rounds, half up.
+        ratio = self._native.devicePixelRatioF()
+        width, height = self._native.width(), self._native.height()
+        return int(width * ratio + 0.5), int(height * ratio + 0.5)
+
+    @property
+    def view(self) -> View:
+        """How the state is looked at; the mouse changes its centre and zoom.
+
+        Raises:
+            ViewError: when set to a view that cannot be shown.
+        """
+        return self._view
+
+    @view.setter
+    def view(self, view: View) -> None:
+        colors(checked(view).colormap)
+        self._view = view
+        self._native.update()
+
+    def reset_view(self) -> None:
+        """Show the whole box."""
+        self.view = replace(self._view, center=None, zoom=1.0)
+
+    def show_snapshot(self, snapshot: Snapshot | Scene) -> None:
+        """Show this state at the next repaint; returns at once."""
+        self._scene = Scene.of(snapshot)
+        self._native.update()
+
+    def grab(self) -> np.ndarray:
+        """What is on the screen, as (height, width, 3) uint8 in pixels of the screen."""
+        self._grabbing = True
+        try:
+            image = self._native.grabFramebuffer().convertToFormat(QImage.Format.Format_RGB888)
+        finally:
+            self._grabbing = False
+        height, width, stride = image.height(), image.width(), image.bytesPerLine()
+        bits = image.constBits()
+        assert bits is not None, "an image of the framebuffer has pixels"
+        rows = np.frombuffer(bits.asstring(height * stride), np.uint8).reshape(height, stride)
+        return rows[:, : 3 * width].reshape(height, width, 3).copy()
+
+    def _initialize(self, event: Event) -> None:
+        # Qt calls this again with a new context, in which nothing of the old one is known.
+        self._painter = Painter()
+
+    def _draw(self, event: Event) -> None:
+        assert self._painter is not None, "VisPy initializes before it draws"
+        if self._scene is None:
+            self._painter.clear(self._view, self.size)
+        else:
+            self._painter.paint(self._scene, self._view, self.size)
+        self._canvas.context.flush_commands()
+        if not self._grabbing:
+            for painted in self.frame_painted:
+                painted()
+
+    def _pixel(self, event: MouseEvent) -> tuple[float, float]:
+        ratio = self._native.devicePixelRatioF()
+        return float(event.pos[0]) * ratio, float(event.pos[1]) * ratio
+
+    def _mouse_wheel(self, event: MouseEvent) -> None:
+        event.handled = True
+        notches = float(event.delta[1])
+        if self._scene is not None and notches:
+            pixel, box = self._pixel(event), self._scene.space_size
+            self.view = zoomed(self._view, box, self.size, pixel, _ZOOM_STEP**notches)
+
+    def _mouse_press(self, event: MouseEvent) -> None:
+        if event.button == 1:
+            event.handled = True
+            self._dragged_from = self._pixel(event)
+            self._native.setCursor(Qt.CursorShape.ClosedHandCursor)
+
+    def _mouse_move(self, event: MouseEvent) -> None:
+        start = self._dragged_from
+        if start is not None and self._scene is not None:
+            event.handled = True
+            self._dragged_from = x, y = self._pixel(event)
+            box = self._scene.space_size
+            self.view = panned(self._view, box, self.size, x - start[0], y - start[1])
+
+    def _mouse_release(self, event: MouseEvent) -> None:
+        if event.button == 1:
+            event.handled = True
+            self._dragged_from = None
+            self._native.unsetCursor()
+
+    def _mouse_double_click(self, event: MouseEvent) -> None:
+        event.handled = True
+        self.reset_view()
+
+
+class _ScreenWatch(QObject):
+    """Repaints a widget when its window moves to a screen of another resolution.
+
+    VisPy connects to the window's screen only where the canvas is a window of its own.
+    """
+
+    def __init__(self, widget: QOpenGLWidget) -> None:
+        super().__init__(widget)
+        self._widget = widget
+        self._window: QObject | None = None
+        widget.installEventFilter(self)
+
+    def eventFilter(self, a0: QObject | None, a1: QEvent | None) -> bool:
+        if a1 is not None and a1.type() == QEvent.Type.Show:
+            top = self._widget.window()
+            window = top.windowHandle() if top is not None else None
+            if window is not None and window is not self._window:
+                self._window = window
+                window.screenChanged.connect(self._repaint)
+        return False
+
+    def _repaint(self) -> None:
+        self._widget.update()
