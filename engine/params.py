@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Every parameter of bacsim, declared once.
 
-`Params` are traced: changing one is a small upload that acts on the next step. `Setup` decides array
-shapes and the compiled program: changing it rebuilds. Widgets, flags, configuration files, the table
-in docs/parameters.md and the metadata of movies are all derived from this file (see `engine.schema`).
+`Params` are traced: changing one is a small upload that acts on the next step. `Setup` decides
+array shapes and the compiled program: changing it rebuilds. Widgets, flags, configuration files,
+the table in docs/parameters.md and the metadata of movies are all derived from this file (see
+`engine.schema`).
 
-Units are reduced: l a length, t a time, f a force. The presets choose l as the body width 2 `radius`.
+Units are reduced: l a length, t a time, f a force. The presets choose l as the body width 2
+`radius`.
 """
 
 from dataclasses import dataclass, field
@@ -70,8 +72,8 @@ class Params:
         doc="Contact stiffness: two rods that overlap by δ push each other with the force k δ.",
     )  # fmt: skip
     gamma: float = param(
-        1.0, symbol="γ", unit="f t/l²", group="model", low=0.1, high=10, step=0.01, log=True, above=0,
-        doc="Drag per length: translation ζ = γℓ, rotation ζ_R = γℓ³/12.",
+        1.0, symbol="γ", unit="f t/l²", group="model", low=0.1, high=10, step=0.01, log=True,
+        above=0, doc="Drag per length: translation ζ = γℓ, rotation ζ_R = γℓ³/12.",
     )  # fmt: skip
     F_prop: float = param(
         8.0, symbol="F", unit="f", group="propulsion and activity", low=0, high=40, step=0.1,
@@ -91,28 +93,28 @@ class Params:
         doc="Weight of a neighbour's activity in what a rod senses.",
     )  # fmt: skip
     sensing_range: float = param(
-        2.0, symbol="r_s", unit="l", group="propulsion and activity", low=0, high=8, step=0.05, least=0,
-        doc="A rod senses the others whose core line is nearer than this.",
+        2.0, symbol="r_s", unit="l", group="propulsion and activity", low=0, high=8, step=0.05,
+        least=0, doc="A rod senses the others whose core line is nearer than this.",
     )  # fmt: skip
     activity_thresh: float = param(
         4.0, symbol="S*", unit="", group="propulsion and activity", low=-12, high=20, step=0.1,
         doc="What a rod must sense to become half active.",
     )  # fmt: skip
     activity_width: float = param(
-        0.7, symbol="w", unit="", group="propulsion and activity", low=0, high=4, step=0.05, least=0,
-        doc="Width of the rise from passive to active; 0 is a hard threshold.",
+        0.7, symbol="w", unit="", group="propulsion and activity", low=0, high=4, step=0.05,
+        least=0, doc="Width of the rise from passive to active; 0 is a hard threshold.",
     )  # fmt: skip
     tau_a: float = param(
-        0.0, symbol="τ_a", unit="t", group="propulsion and activity", low=0, high=20, step=0.1, least=0,
-        doc="Memory of the activity; 0 takes the target value at once.",
+        0.0, symbol="τ_a", unit="t", group="propulsion and activity", low=0, high=20, step=0.1,
+        least=0, doc="Memory of the activity; 0 takes the target value at once.",
     )  # fmt: skip
     D_r: float = param(
         0.0, symbol="D_r", unit="1/t", group="propulsion and activity", low=0, high=0.5, step=0.005,
         least=0, doc="Rotational diffusion of every rod.",
     )  # fmt: skip
     D_t: float = param(
-        0.0, symbol="D_t", unit="l²/t", group="propulsion and activity", low=0, high=0.5, step=0.005,
-        least=0, doc="Translational diffusion of every rod.",
+        0.0, symbol="D_t", unit="l²/t", group="propulsion and activity", low=0, high=0.5,
+        step=0.005, least=0, doc="Translational diffusion of every rod.",
     )  # fmt: skip
     dt: float = param(
         0.00333, symbol="Δt", unit="t", group="numerics", low=1e-5, high=0.05, step=1e-5, log=True,
@@ -130,8 +132,8 @@ class Setup:
     )  # fmt: skip
     kernel: str = param(
         "rowsum", symbol="", unit="", group="numerics", choices=("rowsum", "naive"),
-        doc="How pair terms are summed. rowsum: in blocks, memory O(N). naive: the double vmap with "
-        "N × N arrays, kept as the measured before.",
+        doc="How pair terms are summed. rowsum: in blocks, memory O(N). naive: the double vmap "
+        "with N × N arrays, kept as the measured before.",
     )  # fmt: skip
     start_activity: str = param(
         "all", symbol="", unit="", group="numerics", choices=("all", "none", "disc"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What follows from the declaration in `engine.params`: fields, the gate for values, derived figures.
+"""What follows from the declaration in `engine.params`: fields, the gate, derived figures.
 
 Nothing here needs JAX, so a command line can answer `--help` and refuse a bad value at once.
 """
@@ -57,7 +57,8 @@ def _fields_of(declared: type, live: bool) -> tuple[Field, ...]:
     rows = []
     for f in dataclasses.fields(declared):
         kind = "choice" if f.metadata["choices"] else "int" if f.type is int else "float"
-        rows.append(Field(name=f.name, default=f.default, kind=kind, live=live, **f.metadata))
+        default: Any = f.default
+        rows.append(Field(name=f.name, default=default, kind=kind, live=live, **f.metadata))
     return tuple(rows)
 
 
@@ -91,11 +92,17 @@ def coerce(name: str, value: object) -> Value:
     number = _whole_number(f, value) if f.kind == "int" else _finite_number(f, value)
     if f.above is not None and not np.float32(number) > f.above:
         raise ParameterError(
-            name, value, "is not possible", f"It must be above {f.above:g}; the default is {f.default}."
+            name,
+            value,
+            "is not possible",
+            f"It must be above {f.above:g}; the default is {f.default}.",
         )
     if f.least is not None and not number >= f.least:
         raise ParameterError(
-            name, value, "is not possible", f"It must be at least {f.least:g}; the default is {f.default}."
+            name,
+            value,
+            "is not possible",
+            f"It must be at least {f.least:g}; the default is {f.default}.",
         )
     return number
 
@@ -116,7 +123,9 @@ def _finite_number(f: Field, value: object) -> float:
 def _whole_number(f: Field, value: object) -> int:
     number = _finite_number(f, value)
     if number != int(number) or abs(number) > 2**31 - 1:
-        raise ParameterError(f.name, value, "is not a whole number", f"Give one such as {f.default}.")
+        raise ParameterError(
+            f.name, value, "is not a whole number", f"Give one such as {f.default}."
+        )
     return int(number)
 
 
@@ -127,7 +136,9 @@ def with_values(declared: Declared, **values: object) -> Declared:
     for name in changed:
         if name not in own:
             where = "Setup: apply it by a rebuild" if _BY_NAME[name].live is False else "Params"
-            raise ParameterError(name, values[name], "cannot be set here", f"It belongs to {where}.")
+            raise ParameterError(
+                name, values[name], "cannot be set here", f"It belongs to {where}."
+            )
     return dataclasses.replace(declared, **changed)
 
 
@@ -215,7 +226,8 @@ def derived(setup: Setup, params: Params) -> tuple[Derived, ...]:
     return (
         Derived("packing_fraction", "φ", "", packing_fraction(setup, params), "N A / L²"),
         Derived("aspect_ratio", "a", "", (params.length + width) / width, "(ℓ + 2R) / 2R"),
-        Derived("effective_force", "F_eff", "f", params.F_prop / 2, "thrust of a fully active rod, F/2"),
+        Derived("effective_force", "F_eff", "f", params.F_prop / 2,
+                "thrust of a fully active rod, F/2"),
         Derived("free_speed", "v₀", "l/t", v0, "speed of a fully active rod alone, F / 2γℓ"),
         Derived("softness", "q", "", softness, "F_eff / (k 2R); above 0.1 rods begin to cross"),
         Derived("circle_radius", "r_c", "l", abs(v0 / turn) if turn else math.inf,
@@ -232,8 +244,8 @@ def check(setup: Setup, params: Params) -> None:
     if params.space_size < least:
         raise ParameterError(
             "space_size", params.space_size, "is too small for these rods",
-            f"Twice length + the larger of 2 radius and sensing_range is {least:g}: choose a box of "
-            "at least that, or shorter rods or a shorter sensing_range.",
+            f"Twice length + the larger of 2 radius and sensing_range is {least:g}: choose a box "
+            "of at least that, or shorter rods or a shorter sensing_range.",
         )  # fmt: skip
     phi = packing_fraction(setup, params)
     if phi > MAX_PACKING_FRACTION:
@@ -258,7 +270,8 @@ def warnings_for(setup: Setup, params: Params) -> tuple[str, ...]:
     q = abs(params.F_prop) / 2 / (params.k_cc * width) if params.k_cc > 0 else math.inf
     if q > 0.1 and params.F_prop:
         found.append(
-            f"softness q = {q:.3g} is above 0.1, so crowded rods may cross: raise k_cc or lower F_prop."
+            f"softness q = {q:.3g} is above 0.1, so crowded rods may cross: raise k_cc or lower "
+            "F_prop."
         )
     kick = params.length / 2 * math.sqrt(2 * params.D_r * params.dt)
     if kick > 0.025 * width:
@@ -268,10 +281,11 @@ def warnings_for(setup: Setup, params: Params) -> tuple[str, ...]:
     jump = math.sqrt(2 * params.D_t * params.dt)
     if jump > 0.025 * width:
         found.append(f"D_t = {params.D_t:g} moves a rod by {jump:.3g} each step: lower D_t or dt.")
-    stride, grain = abs(free_speed(params)) * params.dt, float(np.spacing(np.float32(params.space_size)))
+    stride = abs(free_speed(params)) * params.dt
+    grain = float(np.spacing(np.float32(params.space_size)))
     if 0 < stride < 8 * grain:
         found.append(
-            f"a step of {stride:.3g} is close to the resolution {grain:.3g} of positions in so large a "
-            "box: raise dt or take a smaller space_size."
+            f"a step of {stride:.3g} is close to the resolution {grain:.3g} of positions in so "
+            "large a box: raise dt or take a smaller space_size."
         )
     return tuple(found)

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The one mutable object of the engine: it owns the state, the compiled program and the figures."""
+
+import math
+import time
+from dataclasses import dataclass, replace
+
+import jax
+import numpy as np
+
+from engine import schema
+from engine.params import Params, Setup
+from engine.program import Program, check_memory, compile_program, device_name
+from engine.schema import ParameterError
+from engine.state import Snapshot, Start, random_start, start_activity, to_device
+from engine.step import RELAX_MOVE, Report, pack
+from engine.timing import BatchTimes, CompileRecord
+
+# Relaxation runs in batches until the fastest rod moves by less than this share of a body width a
+# step (an overlap of some 4 %), or the batches are used up: soft rods in a crowd stay pressed.
+RELAXED_MOVE, RELAX_BATCH, RELAX_BATCHES = 0.002, 50, 16
+
+
+class SimulationError(RuntimeError):
+    """A step that cannot be trusted was refused; the state is still the last good one.
+
+    Attributes: `step` that was refused, `remedy`, and `snapshot` of the last good state.
+    """
+
+    def __init__(self, problem: str, remedy: str, snapshot: Snapshot) -> None:
+        super().__init__(f"{problem} {remedy}")
+        self.step = snapshot.step
+        self.remedy = remedy
+        self.snapshot = snapshot
+
+
+@dataclass(frozen=True)
+class Stats:
+    """Figures of a `Driver`, times in seconds.
+
+    `temp_bytes` is what XLA reserves for temporaries of the K-step program; `last` is the latest
+    compile; step times are those of recent waited-for batches.
+    """
+
+    compiles: int
+    growths: int
+    trace_seconds: float
+    lower_seconds: float
+    backend_seconds: float
+    last: CompileRecord | None
+    step_seconds: float
+    step_seconds_p95: float
+    rod_steps_per_second: float
+    temp_bytes: int
+    device: str
+    kernel: str
+    rods: int
+
+    @property
+    def compile_seconds(self) -> float:
+        """Seconds of tracing, lowering and compiling, all together."""
+        return self.trace_seconds + self.lower_seconds + self.backend_seconds
+
+
+class Driver:
+    """A running simulation.
+
+    Building one compiles its program (seconds) and, unless `start` gives arrays, relaxes a random
+    placement. The Driver knows no thread and no clock decides anything: the same setup, seed and
+    edits at the same steps give the same bits on one device and version, whatever K was.
+
+    Raises `ParameterError` for a setup that cannot be simulated.
+    """
+
+    def __init__(
+        self, setup: Setup, params: Params, seed: int = 0, start: Start | None = None
+    ) -> None:
+        self._compiles: list[CompileRecord] = []
+        self._program: Program | None = None
+        self._build(setup, params, seed, start)
+
+    @property
+    def setup(self) -> Setup:
+        """The setup in force."""
+        return self._setup
+
+    @property
+    def params(self) -> Params:
+        """The live parameters in force."""
+        return self._params
+
+    @property
+    def seed(self) -> int:
+        """The seed of the placement and of the noise."""
+        return self._seed
+
+    @property
+    def step(self) -> int:
+        """Steps taken since the start."""
+        return self._snapshot.step
+
+    @property
+    def time(self) -> float:
+        """Simulated time, Σ n·dt in float64, so that it does not depend on K."""
+        return self._snapshot.time
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Plain sentences about values that run but should not be trusted."""
+        return schema.warnings_for(self._setup, self._params)
+
+    @property
+    def program(self) -> Program:
+        """The compiled program in use."""
+        assert self._program is not None
+        return self._program
+
+    @property
+    def stats(self) -> Stats:
+        """The figures of now."""
+        done, times = self._compiles, self._times
+        return Stats(
+            compiles=len(done),
+            growths=0,
+            trace_seconds=sum(record.trace_s for record in done),
+            lower_seconds=sum(record.lower_s for record in done),
+            backend_seconds=sum(record.compile_s for record in done),
+            last=done[-1] if done else None,
+            step_seconds=times.median,
+            step_seconds_p95=times.p95,
+            rod_steps_per_second=self._setup.rods / times.median,
+            temp_bytes=self.program.temp_bytes,
+            device=device_name(),
+            kernel=self._setup.kernel,
+            rods=self._setup.rods,
+        )
+
+    def snapshot(self) -> Snapshot:
+        """The current state; costs nothing."""
+        return self._snapshot
+
+    def set(self, **values: object) -> None:
+        """Change live parameters; they act on the next step and compile nothing.
+
+        A new `space_size` scales the positions; a longer `length` or larger `radius` may make
+        overlaps, which are relaxed at once. Raises `ParameterError` and changes nothing where a
+        value is refused.
+        """
+        old, now = self._params, schema.with_values(self._params, **values)
+        schema.check(self._setup, now)
+        if now.dt != old.dt:
+            self._origin = (self.step, self.time)
+        self._use(now)
+        scale = now.space_size / old.space_size
+        grown = now.length > old.length or now.radius > old.radius
+        if scale != 1 or grown:
+            last = self._snapshot
+            self._place(Start(last.pos * scale, last.theta, last.activity), last.step)
+            if grown:
+                self._relax(last.activity)
+            self._snapshot = self._taken(self._run(0), last.step)
+        self._snapshot = replace(self._snapshot, params=now)
+
+    def advance(self, K: int) -> Snapshot:
+        """Take K fused steps and return what came of them.
+
+        Raises `SimulationError` where a step is not finite or unstable: the steps before it are
+        kept.
+        """
+        if not 0 <= K < 2**31:
+            raise ParameterError("K", K, "is not possible", "Give a number of steps, at least 0.")
+        begin = time.perf_counter()
+        report = self._run(K)
+        seconds = time.perf_counter() - begin
+        done = int(report.steps_done)
+        self._times.add(done, seconds)
+        self._snapshot = self._taken(report, self.step + done)
+        if not report.ok:
+            raise self._refusal(report)
+        return self._snapshot
+
+    def rebuild(
+        self,
+        setup: Setup | None = None,
+        params: Params | None = None,
+        seed: int | None = None,
+        start: Start | None = None,
+    ) -> None:
+        """Start anew with what is given, and the setup, parameters and seed as they are otherwise.
+
+        Compiles only where `rods` or `kernel` differ from the program in use. Raises
+        `ParameterError` and keeps the present run where the new one cannot be simulated.
+        """
+        seed = self._seed if seed is None else seed
+        self._build(setup or self._setup, params or self._params, seed, start)
+
+    def reset(self) -> None:
+        """Start anew from the same seed, or from the same arrays."""
+        self._build(self._setup, self._params, self._seed, self._start)
+
+    def _build(self, setup: Setup, params: Params, seed: int, start: Start | None) -> None:
+        """Compile if need be, then place the rods. Refusals come before anything is changed."""
+        schema.check(setup, params)
+        check_memory(setup)
+        if start is not None and len(start.theta) != setup.rods:
+            raise ParameterError(
+                "rods", setup.rods, f"does not match a start of {len(start.theta)} rods",
+                f"Set rods to {len(start.theta)}, or start from random places.",
+            )  # fmt: skip
+        self._program = self._program_for(setup)
+        self._setup, self._seed, self._start = setup, seed, start
+        self._times = BatchTimes()
+        self._origin = (0, 0.0)
+        self._use(params)
+        self._place(start or random_start(setup, params, seed), 0)
+        self._snapshot = self._taken(self._run(0), 0)
+        if start is None:
+            self._relax(None)
+            self._snapshot = self._taken(self._run(0), 0)
+
+    def _program_for(self, setup: Setup) -> Program:
+        old = self._program
+        if old and (old.rods, old.kernel) == (setup.rods, setup.kernel):
+            return old
+        changed = "first start" if not old else "kernel" if old.rods == setup.rods else "rods"
+        program = compile_program(setup, changed)
+        self._compiles.append(program.record)
+        return program
+
+    def _use(self, params: Params) -> None:
+        self._params = params
+        self._packed = jax.device_put(pack(params))
+
+    def _place(self, start: Start, step: int) -> None:
+        self._state = to_device(start, self._params, step, self._seed)
+
+    def _relax(self, activity: np.ndarray | None) -> None:
+        """Let overlaps push rods apart, without thrust, noise or clock, then give them `activity`.
+
+        None stands for the start activity of the setup, which may depend on where rods are.
+        """
+        params, step = self._params, self.step
+        rods = self._snapshot.rods
+        if params.k_cc > 0:
+            # Without thrust and noise only k_cc · dt matters, and the largest safe dt is the
+            # fastest.
+            dt = schema.largest_safe_dt(params)
+            quiet = replace(params, F_prop=0.0, T_prop=0.0, D_r=0.0, D_t=0.0, dt=dt)
+            packed, width = jax.device_put(pack(quiet)), 2 * params.radius
+            for _ in range(RELAX_BATCHES):
+                report = self._run(RELAX_BATCH, packed, RELAX_MOVE * width)
+                rods = np.asarray(report.rods)
+                if report.largest_move < RELAXED_MOVE * width:
+                    break
+        pos, theta = rods[:, :2], rods[:, 2]
+        if activity is None:
+            activity = start_activity(self._setup, params, pos)
+        self._place(Start(pos, theta, activity), step)
+
+    def _run(self, K: int, packed: jax.Array | None = None, most_move: float = math.inf) -> Report:
+        """Run the compiled program and wait for it; returns NumPy. Survives a failing device."""
+        steps, limit = jax.device_put((np.int32(K), np.float32(most_move)))
+        try:
+            self._state, report = self.program(
+                self._state, self._packed if packed is None else packed, steps, limit
+            )
+            return jax.device_get(jax.block_until_ready(report))
+        except Exception:
+            # The state was donated; the last snapshot is its copy.
+            self._place(_start_of(self._snapshot), self._snapshot.step)
+            raise
+
+    def _taken(self, report: Report, step: int) -> Snapshot:
+        origin_step, origin_time = self._origin
+        # The compiled program knows dt in float32, and so does simulated time.
+        now = origin_time + (step - origin_step) * float(np.float32(self._params.dt))
+        observables = {name: float(v) for name, v in report.observables._asdict().items()}
+        return Snapshot(np.asarray(report.rods), step, now, self._params, observables)
+
+    def _refusal(self, report: Report) -> SimulationError:
+        snapshot, bound = self._snapshot, schema.largest_safe_dt(self._params)
+        move, rod = float(report.largest_move), int(report.worst_rod)
+        what = (
+            f"rod {rod} would have moved {move / (2 * self._params.radius):.3g} body widths"
+            if math.isfinite(move)
+            else f"rod {rod} would have had a position that is not a number"
+        )
+        dt = self._params.dt
+        remedy = (
+            f"Lower dt: {dt:g} is above the largest safe step {bound:.4g}."
+            if dt > bound
+            else f"Lower F_prop, T_prop or k_cc, or dt below {dt:g}."
+        )
+        problem = f"Step {snapshot.step + 1} was not taken: {what}."
+        return SimulationError(problem, remedy, snapshot)
+
+
+def _start_of(snapshot: Snapshot) -> Start:
+    return Start(snapshot.pos, snapshot.theta, snapshot.activity)

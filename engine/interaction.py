@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What one rod takes from another: contact force, contact torque, and what it senses."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float
+
+from engine.geometry import CONTACT_EPSILON, closest_points, periodic_displacement
+from engine.params import Params
+
+Scalar = Float[Array, "..."]
+
+
+class Rod(NamedTuple):
+    """One rod, or arrays of rods: centre (x, y), direction (cos θ, sin θ), activity in [0, 1].
+
+    A direction, not two endpoints: endpoints lose float32 digits in large boxes.
+    """
+
+    x: Scalar
+    y: Scalar
+    cos: Scalar
+    sin: Scalar
+    activity: Scalar
+
+
+class PairTerm(NamedTuple):
+    """Force (fx, fy) and torque on the main rod, and the activity contribution it senses."""
+
+    force_x: Scalar
+    force_y: Scalar
+    torque: Scalar
+    sensed: Scalar
+
+
+def single_pair_interaction(
+    main: Rod, neighb: Rod, params: Params, same: Bool[Array, "..."]
+) -> PairTerm:
+    """What the rod `main` takes from the rod `neighb`.
+
+    Contact: F = k_cc δ e/|e|, δ = max(0, 2R - |e|), with e between the contact points; torque s û
+    × F. Sensing: w_d + w_a activity where |e| < sensing_range, else 0 (both ours, docs/model.md).
+    `same` is true where both are the same rod, which takes nothing from itself.
+    """
+    contact = closest_points(
+        periodic_displacement(main.x - neighb.x, params.space_size),
+        periodic_displacement(main.y - neighb.y, params.space_size),
+        main.cos, main.sin, neighb.cos, neighb.sin,
+        params.length, CONTACT_EPSILON * (2 * params.radius / params.length) ** 2,
+    )  # fmt: skip
+    # A rod is infinitely far from itself: masked before any division, in force and sensing alike.
+    squared = jnp.where(same, jnp.inf, contact.x * contact.x + contact.y * contact.y)
+    width = 2 * params.radius
+    # Coincident contact points have no normal; the floor makes their force 0, not NaN.
+    per_distance = lax.rsqrt(jnp.maximum(squared, 1e-20))
+    push = jnp.where(squared < width * width, params.k_cc * (width * per_distance - 1), 0)
+    force_x, force_y = push * contact.x, push * contact.y
+    sensed = jnp.where(
+        squared < params.sensing_range**2, params.w_d + params.w_a * neighb.activity, 0
+    )
+    return PairTerm(force_x, force_y, contact.s * (main.cos * force_y - main.sin * force_x), sensed)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Row sums in blocks: no N × N array, and no pair that is out of reach along x.
+
+`vmap` followed by `sum` is not a row-summed kernel: XLA materialises the pair terms before it
+reduces them. So the blocks are explicit. Rods are sorted along x; a block of rows walks over the
+blocks of columns that its strip of the box can reach, and adds their terms to accumulators the
+size of one block. Memory is O(N); work is O(N²) in a small box and O(N^3/2) in a large one, and
+nothing has a capacity that could overflow.
+"""
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Complex, Float, Int
+
+from engine.geometry import Number
+from engine.interaction import Rod, single_pair_interaction
+from engine.kernels.sums import PairSums
+from engine.params import Params
+
+Indexed = tuple[Rod, Int[Array, "..."]]
+
+
+def per_particle_sum(rods: Rod, params: Params) -> PairSums:
+    """Sums over all pairs of `rods`, arrays of shape (N,); temporary memory O(N)."""
+    n = rods.x.size
+    rows, columns = _block_shape(n, jax.default_backend())
+    order = jnp.argsort(rods.x)
+    ordered = (Rod(*[values[order] for values in rods]), jnp.arange(n))
+    main_blocks, neighb_blocks = _blocks(ordered, rows), _blocks(ordered, columns)
+    first, count = _columns_in_reach(ordered[0].x, rows, columns, params)
+
+    def sum_of_rows(block: tuple) -> tuple[Array, Array]:
+        return _sum_of_rows(*block, neighb_blocks, params)
+
+    sums = lax.map(sum_of_rows, (main_blocks, first, count))
+    place = jnp.zeros_like(order).at[order].set(jnp.arange(n), unique_indices=True)
+    force, other = (block.reshape(-1)[place] for block in sums)
+    return PairSums(jnp.stack([force.real, force.imag], axis=1), other.real, other.imag)
+
+
+def _block_shape(n: int, platform: str) -> tuple[int, int]:
+    """Rows and columns of one block.
+
+    On a CPU a block must be long against the microsecond that a turn of a compiled loop costs, its
+    accumulators should fit the cache, and a narrow strip reaches few columns; a GPU must be filled.
+    """
+    rows, columns = (64, 64) if platform == "cpu" else (2**12, 2**9)
+    return min(n, rows), min(n, columns)
+
+
+def _blocks(indexed: Indexed, size: int) -> Indexed:
+    """Each array (N,) as (blocks, size); the index of padding is -1."""
+
+    def cut(values: Array, padding: int) -> Array:
+        missing = -values.size % size
+        return jnp.pad(values, (0, missing), constant_values=padding).reshape(-1, size)
+
+    rods, index = indexed
+    return Rod(*[cut(values, 0) for values in rods]), cut(index, -1)
+
+
+def _columns_in_reach(
+    x: Float[Array, "rods"], rows: int, columns: int, params: Params
+) -> tuple[Int[Array, "blocks"], Int[Array, "blocks"]]:
+    """For each block of rows the first block of columns that it can reach and how many follow it.
+
+    Blocks are counted round the periodic box, so the first may be negative. `x` (N,) is sorted.
+    """
+    n, blocks = x.size, -(-x.size // columns)
+    start = jnp.arange(0, n, rows)
+    stop = jnp.minimum(start + rows, n)
+    # Centres farther apart than this share no contact and sense nothing. The allowance covers the
+    # rounding of positions.
+    reach = params.length + jnp.maximum(2 * params.radius, params.sensing_range)
+    reach = reach * (1 + 1e-5) + params.space_size * 1e-6
+    turns, rank = _rank(x, x[start] - reach, params.space_size, "left")
+    first = turns * blocks + rank // columns
+    turns, rank = _rank(x, x[stop - 1] + reach, params.space_size, "right")
+    last = turns * blocks + (rank - 1) // columns
+    return first, jnp.minimum(last - first + 1, blocks)
+
+
+def _rank(
+    x: Float[Array, "rods"], at: Float[Array, "blocks"], space_size: Number, side: str
+) -> tuple[Int[Array, "blocks"], Int[Array, "blocks"]]:
+    """Which image of the box `at` lies in, and how many of the sorted `x` lie before it there."""
+    turns = jnp.floor(at / space_size)
+    return turns.astype(int), jnp.searchsorted(x, at - turns * space_size, side=side)
+
+
+def _sum_of_rows(
+    main: Indexed, first: Array, count: Array, neighb_blocks: Indexed, params: Params
+) -> tuple[Complex[Array, "rows"], Complex[Array, "rows"]]:
+    """The sums of one block of rows: force as x + i y, and torque + i local density.
+
+    Complex, because XLA's CPU backend compiles each output of a stage to a loop of its own that
+    computes the pair again: two outputs cost half of four.
+    """
+    rods, i = jax.tree.map(lambda values: values[None, :], main)
+    blocks, columns = neighb_blocks[1].shape
+
+    def add_columns(b: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
+        block = jnp.mod(first + b, blocks)
+        neighb, j = jax.tree.map(lambda values: values[block][:, None], neighb_blocks)
+        term = single_pair_interaction(rods, neighb, params, (i == j) | (j < 0))
+        force, other = sums
+        return (
+            force + lax.complex(term.force_x, term.force_y),
+            other + lax.complex(term.torque, term.sensed),
+        )
+
+    zero = jnp.zeros((columns, i.size), jnp.complex64)
+    force, other = lax.fori_loop(0, count, add_columns, (zero, zero))
+    return force.sum(axis=0), other.sum(axis=0)
