@@ -326,12 +326,12 @@ def set_up_card(sections: list[str]) -> tuple[list[str], dict]:
         return sections, {"device": "cpu", "card": None}
     note = {"device": "cpu", "card": card.name, "driver": card.driver}
     if os.environ.get("BACSIM_CUDA") == "off":
-        choice = machine.CudaChoice("", "BACSIM_CUDA=off was set", "run: make gpu")
+        choice = machine.CudaChoice("", "BACSIM_CUDA=off was set", "run make without that setting")
     else:
         choice = machine.choose_cuda(card)
     reason, remedy = choice.reason, choice.remedy
     if choice.extra:
-        print(f"{card.name}, driver {card.driver}: installing {choice.extra} (some GB)", flush=True)
+        print(f"{card.name}, driver {card.driver}: installing {choice.extra}, 2.5 GB", flush=True)
         try:
             check_room([choice.extra])
             pip_install([*sections, choice.extra])
@@ -342,7 +342,7 @@ def set_up_card(sections: list[str]) -> tuple[list[str], dict]:
             return [*sections, choice.extra], {**note, "device": "gpu", "extra": choice.extra}
         except SetupError as error:
             reason = str(error).strip()
-            remedy = "put that right, then run: make gpu"
+            remedy = "see what nvidia-smi says, put that right, then run: make gpu"
             prune(sections)
     print(
         f"The NVIDIA card is not used: {reason}\nbacsim runs on the CPU. To use it, {remedy}",
@@ -367,7 +367,7 @@ def check_device() -> str:
     except subprocess.TimeoutExpired:
         raise SetupError("the card did not finish one small product in 5 minutes") from None
     if answer.returncode:
-        raise SetupError("JAX could not use the card: " + answer.stderr.strip().splitlines()[-1])
+        raise SetupError("JAX could not use the card: " + machine.card_failure(answer.stderr))
     return answer.stdout.strip()
 
 

@@ -195,6 +195,16 @@ def choose_cuda(card: Card, machine: str = platform.machine()) -> CudaChoice:
     )
 
 
+def card_failure(stderr: str) -> str:
+    """Pick the line that says most from what JAX prints when it cannot use a card.
+
+    JAX first prints the exception of its CUDA plugin, then a later one that only says "no gpu".
+    """
+    lines = stderr.strip().splitlines() or ["JAX stopped without a word"]
+    raised = [line for line in lines if re.match(r"[\w.]*(Error|Exception): ", line)]
+    return (raised or lines[-1:])[0]
+
+
 def card_fingerprint() -> str:
     """Describe the card and driver cheaply, so that a later set-up sees that they changed."""
     version = Path("/proc/driver/nvidia/version")
