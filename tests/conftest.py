@@ -6,6 +6,7 @@ are skipped where JAX sees no card; `slow` and `gl` only name a group, for `-m "
 """
 
 import os
+from pathlib import Path
 
 # Before anything imports JAX. A compile cache would make the tests depend on an earlier run.
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
@@ -16,15 +17,25 @@ from jaxtyping import install_import_hook
 
 import tests.typecheck  # noqa: F401  (the hook looks the checker up by name)
 
-# Every annotated shape and type in the engine is checked on each call and each trace.
-install_import_hook("engine", "tests.typecheck.checked")
+# Every annotated shape and type in the engine is checked on each call and each trace. All but
+# Params, whose fields are floats outside the compiled program and tracers inside.
+ENGINE = Path(__file__).parents[1] / "engine"
+install_import_hook(
+    [f"engine.{path.stem}" for path in ENGINE.iterdir() if path.stem not in ("params", "__init__")],
+    "tests.typecheck.checked",
+)
 
 import jax  # noqa: E402
 import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
 
 # An implicit rank or type promotion inside the engine is an error here.
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+# The same examples in every run, and no deadline: the first call of each compiles.
+settings.register_profile("bacsim", derandomize=True, deadline=None, database=None)
+settings.load_profile("bacsim")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
