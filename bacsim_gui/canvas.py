@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from vispy.app.canvas import MouseEvent
     from vispy.util.event import Event
 
-    from engine.state import Snapshot
+    from engine.snapshot import Snapshot
 
 # One notch of a mouse wheel.
 _ZOOM_STEP = 1.2

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bacsim_gui.rods import Surface
-    from engine.state import Snapshot
+    from engine.snapshot import Snapshot
 
 
 def render(snapshot: Snapshot | Scene, view: View, size: tuple[int, int]) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from engine.state import Snapshot
+    from engine.snapshot import Snapshot
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,10 +6,14 @@
 >>> driver.advance(100).observables["polar_order"]  # doctest: +SKIP
 """
 
-from engine.driver import Driver, SimulationError, Stats
-from engine.params import Params, Setup
-from engine.schema import ParameterError
-from engine.state import Snapshot, Start
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine.driver import Driver, SimulationError, Stats
+    from engine.params import Params, Setup
+    from engine.schema import ParameterError
+    from engine.snapshot import Snapshot, Start
 
 __all__ = [
     "Driver",
@@ -21,3 +25,21 @@ __all__ = [
     "Start",
     "Stats",
 ]
+
+_HOME = {
+    "Driver": "driver",
+    "ParameterError": "schema",
+    "Params": "params",
+    "Setup": "params",
+    "SimulationError": "driver",
+    "Snapshot": "snapshot",
+    "Start": "snapshot",
+    "Stats": "driver",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # JAX takes a second to import; a command that only reads the declaration must not wait for it.
+    if name in _HOME:
+        return getattr(importlib.import_module(f"engine.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'engine' has no attribute {name!r}")

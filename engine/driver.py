@@ -12,7 +12,8 @@ from engine import schema
 from engine.params import Params, Setup
 from engine.program import Program, check_memory, compile_program, device_name
 from engine.schema import ParameterError
-from engine.state import Snapshot, Start, random_start, start_activity, to_device
+from engine.snapshot import Snapshot, Start
+from engine.state import random_start, start_activity, to_device
 from engine.step import RELAX_MOVE, Report, pack
 from engine.timing import BatchTimes, CompileRecord
 

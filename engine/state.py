@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The state on the device, the snapshot that leaves it, and how a run starts."""
+"""The state on the device, and how a run starts."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Float32, UInt32
+from jaxtyping import Array, Float, UInt32
 
 from engine.params import Params, Setup
 from engine.schema import ParameterError
+from engine.snapshot import Start
 
 
 class State(NamedTuple):
@@ -26,50 +25,6 @@ class State(NamedTuple):
     activity: Float[Array, "rods"]
     step: UInt32[Array, ""]
     seed: UInt32[Array, ""]
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """What leaves the engine after a batch of steps: plain NumPy, 16 bytes a rod.
-
-    `rods` (N, 4) float32 holds x, y, theta, activity of each rod; `time` is simulated time;
-    `observables` are those of `engine.observables`, taken at this step.
-    """
-
-    rods: Float32[np.ndarray, "rods 4"]
-    step: int
-    time: float
-    params: Params
-    observables: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def n(self) -> int:
-        """Number of rods."""
-        return len(self.rods)
-
-    @property
-    def pos(self) -> Float32[np.ndarray, "rods 2"]:
-        """Centres (N, 2) in [0, L)²."""
-        return self.rods[:, :2]
-
-    @property
-    def theta(self) -> Float32[np.ndarray, "rods"]:
-        """Angles (N,)."""
-        return self.rods[:, 2]
-
-    @property
-    def activity(self) -> Float32[np.ndarray, "rods"]:
-        """Activities (N,) in [0, 1]."""
-        return self.rods[:, 3]
-
-
-@dataclass(frozen=True)
-class Start:
-    """Arrays to start from: `pos` (N, 2) in [0, L)², `theta` (N,), `activity` (N,)."""
-
-    pos: Float[np.ndarray, "rods 2"]
-    theta: Float[np.ndarray, "rods"]
-    activity: Float[np.ndarray, "rods"]
 
 
 def random_start(setup: Setup, params: Params, seed: int) -> Start:

@@ -6,7 +6,6 @@ batches that were waited for.
 """
 
 import statistics
-import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,12 +41,10 @@ class CompileEvents:
 
 @contextmanager
 def watch_compiles() -> Iterator[CompileEvents]:
-    """Collect the compile events of this thread while the block runs."""
-    seen, thread = CompileEvents(), threading.get_ident()
+    """Collect JAX's compile events while the block runs."""
+    seen = CompileEvents()
 
     def on_duration(event: str, duration_secs: float, **_: Any) -> None:
-        if threading.get_ident() != thread:
-            return
         if event == _TRACE:
             seen.traces += 1
             seen.trace_s += duration_secs
@@ -58,9 +55,8 @@ def watch_compiles() -> Iterator[CompileEvents]:
             seen.compile_s += duration_secs
 
     def on_event(event: str, **_: Any) -> None:
-        if threading.get_ident() == thread:
-            seen.cache_hits += event == _CACHE_HIT
-            seen.cache_misses += event == _CACHE_MISS
+        seen.cache_hits += event == _CACHE_HIT
+        seen.cache_misses += event == _CACHE_MISS
 
     jax.monitoring.register_event_duration_secs_listener(on_duration)
     jax.monitoring.register_event_listener(on_event)

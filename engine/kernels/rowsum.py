@@ -30,8 +30,9 @@ def per_particle_sum(rods: Rod, params: Params) -> PairSums:
     main_blocks, neighb_blocks = _blocks(ordered, rows), _blocks(ordered, columns)
     first, count = _columns_in_reach(ordered[0].x, rows, columns, params)
 
-    def sum_of_rows(block: tuple) -> tuple[Array, Array]:
-        return _sum_of_rows(*block, neighb_blocks, params)
+    def sum_of_rows(block: tuple[Indexed, Array, Array]) -> tuple[Array, Array]:
+        main, first, count = block
+        return _sum_of_rows(main, first, count, neighb_blocks, params)
 
     sums = lax.map(sum_of_rows, (main_blocks, first, count))
     place = jnp.zeros_like(order).at[order].set(jnp.arange(n), unique_indices=True)
