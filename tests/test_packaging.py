@@ -1,0 +1,382 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The lock, the licence, the wheel, and the decisions of the set-up behind make."""
+
+import importlib
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import environment
+import lockfile
+import machine
+
+ROOT = Path(__file__).parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+LOCK_TEXT = lockfile.LOCK.read_text()
+SECTIONS = lockfile.parse(LOCK_TEXT)
+PLATFORMS = ("linux", "darwin", "win32")
+PYTHONS = ("3.11", "3.12", "3.13")
+# What set-up installs together.
+COMBINATIONS = (
+    ["build", "base"],
+    ["build", "base", "dev"],
+    ["build", "base", "dev", "lock", "cuda12"],
+    ["build", "base", "dev", "lock", "cuda13"],
+)
+
+
+def pinned(names: list[str], python: str, platform: str) -> dict[str, list[str]]:
+    """The versions that pip would install of each package, on that Python and platform."""
+    target = {
+        "python_version": python,
+        "python_full_version": f"{python}.5",
+        "sys_platform": platform,
+        "extra": "",
+    }
+    found: dict[str, list[str]] = {}
+    for line in lockfile.select(SECTIONS, names).splitlines():
+        if line.startswith(" "):
+            continue
+        requirement = Requirement(line.rstrip(" \\"))
+        if requirement.marker is None or requirement.marker.evaluate(target):
+            found.setdefault(requirement.name, []).append(str(requirement.specifier))
+    return found
+
+
+# The lock
+
+
+def test_the_lock_was_written_from_what_pyproject_declares():
+    written = re.search(r"^# declared: sha256:(\w+)$", LOCK_TEXT, re.MULTILINE)
+    assert written is not None
+    declared = lockfile.declared_digest((ROOT / "pyproject.toml").read_text())
+    assert written[1] == declared, "pyproject.toml changed its dependencies: run make lock"
+
+
+def test_the_digest_sees_a_dependency_but_no_tool_setting():
+    text = (ROOT / "pyproject.toml").read_text()
+    before = lockfile.declared_digest(text)
+    assert lockfile.declared_digest(text.replace('"tomli-w', '"attrs", "tomli-w')) != before
+    assert lockfile.declared_digest(text.replace("line-length = 100", "line-length = 90")) == before
+
+
+def test_the_lock_names_no_address():
+    assert not re.search(r"://|^\s*--(?!hash)|\.whl|@ ", LOCK_TEXT, re.MULTILINE)
+
+
+def test_every_requirement_of_the_lock_is_pinned_and_hashed():
+    for section, requirements in SECTIONS.items():
+        assert requirements, section
+        for key, text in requirements.items():
+            assert re.fullmatch(r"[a-z0-9-]+==[\w.+]+", key), key
+            assert "--hash=sha256:" in text, key
+
+
+@pytest.mark.parametrize("names", COMBINATIONS, ids="+".join)
+@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_each_machine_gets_one_version_of_every_declared_package(names, python, platform):
+    found = pinned(names, python, platform)
+    doubled = {name: versions for name, versions in found.items() if len(versions) > 1}
+    assert not doubled
+    declared = list(PYPROJECT["project"]["dependencies"])
+    if "dev" in names:
+        extras = PYPROJECT["project"]["optional-dependencies"]
+        declared += [*extras["test"], *(need for need in extras["dev"] if "bacsim" not in need)]
+    for text in declared:
+        need = Requirement(text)
+        if need.marker is None or need.marker.evaluate({"sys_platform": platform}):
+            [version] = found[canonicalize_name(need.name)]
+            assert need.specifier.contains(version.removeprefix("=="))
+
+
+def test_a_machine_without_a_card_gets_nothing_of_nvidia():
+    names = lockfile.package_names(SECTIONS, ["build", "base", "dev", "lock"])
+    assert not [name for name in names if "nvidia" in name or "cuda" in name]
+    assert "jax-cuda13-plugin" in lockfile.package_names(SECTIONS, ["cuda13"])
+    assert "jax-cuda12-plugin" in lockfile.package_names(SECTIONS, ["cuda12"])
+
+
+def test_a_later_section_widens_the_markers_of_an_earlier_one():
+    sections = lockfile.parse(
+        "# [base]\na==1 ; sys_platform == 'linux' \\\n    --hash=sha256:00\n"
+        "# [dev]\na==1 \\\n    --hash=sha256:00\nb==2 \\\n    --hash=sha256:11\n"
+    )
+    chosen = lockfile.select(sections, ["base", "dev"])
+    assert chosen == "a==1 \\\n    --hash=sha256:00\nb==2 \\\n    --hash=sha256:11\n"
+
+
+def test_what_is_installed_here_fits_together():
+    answer = subprocess.run(
+        [sys.executable, "-m", "pip", "check"], capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 0, answer.stdout
+
+
+# Licence and metadata
+
+
+def source_files() -> list[Path]:
+    """Every source file of the project, by folder and kind."""
+    folders = ("engine", "bacsim_gui", "tests", "benchmarks", ".ci")
+    kinds = (".py", ".toml", ".vert", ".frag", ".cff", ".lock")
+    found = [file for folder in folders for file in (ROOT / folder).rglob("*")]
+    found += [*(ROOT / "assets").rglob("*"), *ROOT.glob("*"), ROOT / ".ci" / "run"]
+    return [f for f in found if f.suffix in kinds or f.name in ("Makefile", "run")]
+
+
+def test_every_source_file_names_the_licence_at_its_top():
+    files = source_files()
+    assert len(files) > 20
+    unmarked = [
+        str(file.relative_to(ROOT))
+        for file in files
+        if "SPDX-License-Identifier: GPL-3.0-or-later" not in file.read_text()[:200]
+    ]
+    assert not unmarked
+
+
+def test_the_notices_name_every_package_that_an_installation_brings():
+    notices = (ROOT / "THIRD_PARTY_NOTICES.md").read_text().lower()
+    brought = lockfile.package_names(SECTIONS, ["base"])
+    assert not [name for name in sorted(brought) if name not in notices]
+
+
+def test_one_version_is_told_everywhere():
+    version = PYPROJECT["project"]["version"]
+    assert f"version: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text().replace("[", "").replace("]", "")
+
+
+def test_the_commands_that_are_declared_exist():
+    project = PYPROJECT["project"]
+    declared = {**project["scripts"], **project["gui-scripts"]}
+    assert set(declared) == {"bacsim", "bacsim-gui"}
+    for target in declared.values():
+        module, _, function = target.partition(":")
+        assert callable(getattr(importlib.import_module(module), function))
+
+
+def test_ci_runs_the_test_command_of_the_readme():
+    assert "make test" in (ROOT / ".ci" / "run").read_text().splitlines()
+    assert "make test" in (ROOT / "README.md").read_text()
+
+
+# What an installed program consists of
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("hatchling", reason="make setup installs the build backend into .venv")
+    folder = tmp_path_factory.mktemp("wheel")
+    how = ["--no-deps", "--no-build-isolation", "--no-index", "-q", "-w", str(folder)]
+    subprocess.run([sys.executable, "-m", "pip", "wheel", *how, str(ROOT)], check=True)
+    [built] = folder.glob("*.whl")
+    return built
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_both_packages_and_the_assets(wheel: Path):
+    held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    expected = {
+        str(file.relative_to(ROOT))
+        for folder in ("engine", "bacsim_gui", "assets")
+        for file in (ROOT / folder).rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts
+    }
+    expected = {re.sub(r"^assets/", "bacsim_gui/assets/", name) for name in expected}
+    assert held == expected
+
+
+@pytest.mark.slow
+def test_an_installed_program_finds_its_assets_and_tells_its_version(wheel: Path, tmp_path: Path):
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    code = (
+        "import sys; sys.path.insert(0, '.')\n"
+        "from bacsim_gui import presets, cli\n"
+        "print(presets.assets_dir()); print(*presets.preset_names())\n"
+        "sys.argv = ['bacsim', '--version']; cli.main()"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    lines = answer.stdout.splitlines()
+    assert lines[:1] == [str(tmp_path / "bacsim_gui" / "assets")], answer.stderr
+    assert "swarming" in lines[1]
+    assert PYPROJECT["project"]["version"] in lines[2]
+
+
+# System packages
+
+
+def test_debian_and_its_relatives_are_told_from_others():
+    assert machine.is_debian('PRETTY_NAME="Debian GNU/Linux 12"\nID=debian\n')
+    assert machine.is_debian('ID=linuxmint\nID_LIKE="ubuntu debian"\n')
+    assert not machine.is_debian('NAME="not debian"\nID=fedora\nID_LIKE="rhel centos"\n')
+
+
+def test_a_package_counts_as_installed_under_its_newer_name():
+    wanted = ("libglib2.0-0", "libegl1", "xvfb")
+    assert machine.missing_of(wanted, {"libglib2.0-0t64", "libegl1"}) == ["xvfb"]
+
+
+def test_the_window_needs_what_the_readers_of_qt_errors_miss_most():
+    assert {"libxcb-cursor0", "libegl1", "libgl1-mesa-dri"} <= set(machine.WINDOW_PACKAGES)
+    assert "xvfb" in machine.TEST_PACKAGES
+    assert "xvfb" not in machine.WINDOW_PACKAGES
+
+
+def test_the_line_to_run_is_one_line_with_or_without_sudo():
+    with_sudo = machine.install_line(["libegl1", "xvfb"], sudo=True)
+    assert with_sudo == (
+        "sudo apt-get update && "
+        "sudo apt-get install -y --no-install-recommends libegl1 xvfb"
+    )  # fmt: skip
+    without = machine.install_line(["libegl1"], sudo=False)
+    assert without == (
+        "su -c 'apt-get update && apt-get install -y --no-install-recommends libegl1'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("executable", "package"),
+    [("/usr/bin/python3", "python3-venv"), ("/usr/bin/python3.12", "python3.12-venv")],
+)
+def test_the_package_for_environments_follows_the_interpreter(executable, package):
+    assert machine.venv_package(executable, (3, 12)) == package
+
+
+def test_a_python_that_is_too_old_is_refused_with_a_remedy():
+    with pytest.raises(environment.SetupError, match=r"3\.11 or newer.*is 3\.9") as refused:
+        environment.check_python((3, 9), "/usr/bin/python3")
+    assert "make setup PYTHON=" in str(refused.value)
+    environment.check_python((3, 11), "/usr/bin/python3")
+
+
+# The card
+
+
+def test_the_answer_of_nvidia_smi_is_read():
+    answer = "NVIDIA GeForce RTX 3080, 580.65.06, 8.6\nNVIDIA T400, 580.65.06, 7.5\n"
+    assert machine.read_smi(answer) == machine.Card("NVIDIA GeForce RTX 3080", "580.65.06", 8.6)
+    assert machine.read_smi("Old card, 470.1, [N/A]\n") == machine.Card("Old card", "470.1", 0.0)
+    assert machine.read_smi("NVIDIA-SMI has failed because it couldn't communicate") is None
+    assert machine.read_smi("") is None
+
+
+@pytest.mark.parametrize(
+    ("driver", "capability", "extra"),
+    [
+        ("580.65.06", 8.6, "cuda13"),
+        ("610.1", 12.0, "cuda13"),
+        ("580.65.06", 7.0, "cuda12"),  # CUDA 13 has no code for cards before Turing
+        ("579.99", 8.6, "cuda12"),
+        ("525.60", 5.2, "cuda12"),
+        ("580.65.06", 0.0, "cuda13"),  # an old nvidia-smi does not tell the capability
+    ],
+)
+def test_driver_and_card_decide_which_cuda_is_installed(driver, capability, extra):
+    choice = machine.choose_cuda(machine.Card("card", driver, capability), "x86_64")
+    assert choice == machine.CudaChoice(extra)
+
+
+@pytest.mark.parametrize(
+    ("card", "processor", "reason"),
+    [
+        (machine.Card("card", "470.1", 8.6), "x86_64", r"470\.1.*525 or newer"),
+        (machine.Card("card", "580.1", 3.5), "x86_64", r"capability is 3\.5.*5\.2"),
+        (machine.Card("card", "580.1", 8.6), "ppc64le", "ppc64le"),
+        (machine.Card("card", trouble="no driver", remedy="install it"), "x86_64", "no driver"),
+    ],
+)
+def test_a_card_that_cannot_be_used_is_refused_with_a_remedy(card, processor, reason):
+    choice = machine.choose_cuda(card, processor)
+    assert choice.extra == ""
+    assert re.search(reason, choice.reason)
+    assert choice.remedy
+
+
+def test_the_first_exception_of_jax_is_the_reason_that_is_told():
+    stderr = (
+        "I0000 stub\nTraceback (most recent call last):\n"
+        "RuntimeError: cudaRuntimeGetVersion failed: driver too old\n"
+        "RuntimeError: Unknown backend: 'gpu' requested\n"
+    )
+    assert machine.card_failure(stderr).endswith("driver too old")
+    assert machine.card_failure("Killed\n") == "Killed"
+    assert machine.card_failure("") != ""
+
+
+# The display
+
+
+def test_a_missing_and_a_dead_display_are_told_apart(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    assert "neither" in machine.no_display_reason()
+    monkeypatch.setenv("DISPLAY", ":4711")
+    assert "':4711'" in machine.no_display_reason()
+
+
+@pytest.mark.gl
+def test_a_display_that_answers_is_used():
+    assert machine.no_display_reason() == ""
+
+
+# The environment
+
+
+def test_the_environment_is_up_to_date_only_with_the_same_lock_card_and_sections():
+    stamp = {"digest": "d", "card": "c", "sections": ["build", "base"]}
+    assert environment.up_to_date(stamp, set(), "d", "c")
+    assert not environment.up_to_date(stamp, {"dev"}, "d", "c")
+    assert not environment.up_to_date(stamp, set(), "other", "c")
+    assert not environment.up_to_date(stamp, set(), "d", "other")
+    assert not environment.up_to_date({}, set(), "d", "c")
+
+
+def test_what_an_interrupted_pip_left_is_removed_and_the_rest_kept(tmp_path: Path):
+    packages = tmp_path / "lib" / "python3.11" / "site-packages"
+    for name in ("whole-1.dist-info", "half-1.dist-info", "~umpy", "whole"):
+        (packages / name).mkdir(parents=True)
+    (packages / "whole-1.dist-info" / "INSTALLER").write_text("pip\n")
+    (packages / "half-1.dist-info" / "METADATA").write_text("Name: half\n")
+    environment.clean_up(tmp_path)
+    assert sorted(entry.name for entry in packages.iterdir()) == ["whole", "whole-1.dist-info"]
+
+
+def test_settings_of_another_python_do_not_reach_the_environment(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PYTHONPATH", "/opt/ros/lib")
+    monkeypatch.setenv("PIP_CERT", "/etc/ssl/ca.pem")
+    inherited = environment.child_environment()
+    assert "PYTHONPATH" not in inherited
+    assert inherited["PIP_CERT"] == "/etc/ssl/ca.pem"
+
+
+def test_a_program_that_fails_is_told_with_its_last_lines():
+    seen: list[str] = []
+    command = [sys.executable, "-c", "print('begun'); raise SystemExit('no room')"]
+    with pytest.raises(environment.SetupError, match="no room"):
+        environment.stream(command, seen.append)
+    assert "begun" in seen
+
+
+@pytest.mark.skipif(Path(sys.prefix) != environment.VENV, reason="runs in .venv only")
+def test_a_second_set_up_has_nothing_to_do():
+    before = environment.STAMP.read_text()
+    python = sys._base_executable  # pyright: ignore[reportAttributeAccessIssue]
+    answer = subprocess.run(
+        [python, ROOT / ".ci" / "environment.py", "setup", "--tests"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.stdout == ".venv is up to date.\n", answer.stderr
+    assert environment.STAMP.read_text() == before
