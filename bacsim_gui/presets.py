@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs kept in files: the presets that come with the program, and the user's own."""
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import tomli_w
+
+from bacsim_gui.resources import assets_dir
+from engine import schema
+from engine.params import Params, Setup
+from engine.schema import ParameterError
+from engine.snapshot import Snapshot, Start
+
+# Angles and positions of a start file are kept as shares of a turn and of the box.
+_SHARES = 2**16
+
+
+@dataclass(frozen=True)
+class Run:
+    """All that a run begins with: setup, parameters, seed, speed and, where there are any, arrays.
+
+    `K` steps pass between two frames at `fps` frames a second. `note` tells in plain words why
+    there are as many rods as there are.
+    """
+
+    title: str = "Own run"
+    look_for: str = ""
+    setup: Setup = Setup()
+    params: Params = Params()
+    K: int = 25
+    fps: float = 60.0
+    seed: int = 1
+    start: Start | None = None
+    note: str = ""
+
+    def with_rods(self, rods: object) -> "Run":
+        """The same run with another number of rods at the same packing fraction."""
+        setup = schema.with_values(self.setup, rods=rods)
+        if setup == self.setup:
+            return self
+        phi = schema.packing_fraction(self.setup, self.params)
+        side = schema.space_size_for(setup.rods, phi, self.params)
+        params = replace(self.params, space_size=side)
+        return replace(self, setup=setup, params=params, start=None, note="")
+
+    def with_values(self, **values: object) -> "Run":
+        """The same run with some declared parameters changed.
+
+        A new number of rods keeps the packing fraction, unless `space_size` is given as well. The
+        arrays to start from are dropped where they would no longer fit. Raises `ParameterError`.
+        """
+        run = self.with_rods(values.pop("rods")) if "rods" in values else self
+        live = {name: value for name, value in values.items() if schema.field(name, value).live}
+        fixed = {name: value for name, value in values.items() if name not in live}
+        setup = schema.with_values(run.setup, **fixed)
+        params = schema.with_values(run.params, **live)
+        schema.check(setup, params)
+        placed = ("space_size", "length", "radius")
+        fits = setup == run.setup and all(
+            getattr(params, name) == getattr(run.params, name) for name in placed
+        )
+        return replace(run, setup=setup, params=params, start=run.start if fits else None)
+
+
+def preset_names() -> tuple[str, ...]:
+    """Names of the presets that come with the program, the first one first."""
+    names = sorted(path.stem for path in (assets_dir() / "presets").glob("*.toml"))
+    return tuple(sorted(names, key=lambda name: name != "swarming"))
+
+
+def load_preset(
+    name: str, *, device_kind: Literal["cpu", "gpu"] = "cpu", rods: int | None = None
+) -> Run:
+    """The preset `name`, with as many rods as the device animates at the preset's pace.
+
+    `rods` overrides that number. Raises `ParameterError` for an unknown name.
+    """
+    if name not in preset_names():
+        near = difflib.get_close_matches(name, preset_names(), n=1)
+        known = f"Did you mean {near[0]}?" if near else f"Known are: {', '.join(preset_names())}."
+        raise ParameterError("preset", name, "is not known", known)
+    path = assets_dir() / "presets" / f"{name}.toml"
+    table = _read_toml(path)
+    run = _run_from(table, str(path))
+    if rods is not None:
+        run = run.with_rods(rods)
+    elif device_kind == "cpu":
+        full = run.setup.rods
+        run = run.with_rods(table["rods_on_cpu"])
+        pace = schema.pace(run.params, run.K * run.fps)
+        run = replace(
+            run,
+            note=f"{run.setup.rods:,} rods on the CPU, so that active ones pass {pace:.1f} body "
+            f"widths a second; {full:,} on a GPU.",
+        )
+    start = path.with_name(f"{name}-{run.setup.rods}.npz")
+    return replace(run, start=_read_start(start, run)) if start.exists() else run
+
+
+def load_config(path: Path) -> Run:
+    """A run from a TOML file of the user's.
+
+    Raises `ParameterError` that names the file and the value, and `OSError` for a missing file.
+    """
+    return _run_from(_read_toml(path), str(path))
+
+
+def save_config(path: Path, run: Run) -> None:
+    """Write `run`, but for its start arrays, as TOML that `load_config` reads."""
+    table: dict[str, Any] = {"title": run.title, "look_for": run.look_for}
+    table |= schema.to_mapping(run.setup, run.params)
+    table["run"] = {"K": run.K, "fps": run.fps, "seed": run.seed}
+    path.write_text(tomli_w.dumps(table), encoding="utf-8")
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ParameterError("config", str(path), f"is not a TOML file: {error}", "") from error
+
+
+_TOP = ("title", "look_for", "packing_fraction", "rods_on_cpu", "setup", "params", "run")
+# The least value of each entry of [run].
+_RUN = {"K": 1, "fps": 1, "seed": 0}
+
+
+def _run_from(table: Mapping[str, Any], source: str) -> Run:
+    for name in table:
+        if name not in _TOP:
+            near = difflib.get_close_matches(name, _TOP, n=1)
+            remedy = f"Did you mean {near[0]}?" if near else f"Known are: {', '.join(_TOP)}."
+            raise ParameterError(name, table[name], f"is not known in {source}", remedy)
+    setup, params = schema.from_mapping(table, source)
+    speed = table.get("run", {})
+    for name, value in speed.items():
+        known = name in _RUN and isinstance(value, int | float) and not isinstance(value, bool)
+        if not known or value < _RUN[name] or (name != "fps" and value != int(value)):
+            raise ParameterError(
+                name, value, f"is not possible in [run] of {source}",
+                "Give K and seed as whole numbers and fps as a number, K and fps at least 1.",
+            )  # fmt: skip
+    if "packing_fraction" in table:
+        phi = table["packing_fraction"]
+        if not isinstance(phi, int | float) or not 0 < phi <= schema.MAX_PACKING_FRACTION:
+            raise ParameterError(
+                "packing_fraction", phi, f"is not possible in {source}",
+                f"Give a number above 0, at most {schema.MAX_PACKING_FRACTION}.",
+            )  # fmt: skip
+        side = schema.space_size_for(setup.rods, phi, params)
+        params = replace(params, space_size=side)
+    schema.check(setup, params)
+    title, look_for = str(table.get("title", Run.title)), str(table.get("look_for", ""))
+    return Run(title, look_for, setup, params, **speed)
+
+
+def write_start(path: Path, snapshot: Snapshot) -> None:
+    """Keep the rods of `snapshot` as a start: 7 bytes a rod before compression."""
+    side = snapshot.params.space_size
+    share = np.round(snapshot.pos.astype(float) / side * _SHARES) % _SHARES
+    turn = np.round(snapshot.theta.astype(float) / (2 * np.pi) * _SHARES) % _SHARES
+    np.savez_compressed(
+        path,
+        pos=share.astype(np.uint16),
+        theta=turn.astype(np.uint16),
+        activity=np.round(snapshot.activity * 255).astype(np.uint8),
+    )
+
+
+def _read_start(path: Path, run: Run) -> Start:
+    with np.load(path, allow_pickle=False) as kept:
+        return Start(
+            pos=kept["pos"].astype(np.float32) * np.float32(run.params.space_size / _SHARES),
+            theta=kept["theta"].astype(np.float32) * np.float32(2 * np.pi / _SHARES),
+            activity=kept["activity"].astype(np.float32) / np.float32(255),
+        )
