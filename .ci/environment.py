@@ -406,15 +406,24 @@ def setup(extras: set[str], *, retry_card: bool = False, quiet: bool = False) ->
     print(f"Set-up is done after {time.monotonic() - begun:.0f} s.", flush=True)
 
 
+def no_window_reason() -> str:
+    """Return what keeps a window from opening here, as the program tells it; empty if nothing."""
+    code = (
+        "from bacsim_gui import bootstrap as b; b.prepare_window(); print(b.window_problem() or '')"
+    )
+    asked = [PYTHON, "-c", code]
+    answer = subprocess.run(asked, env=child_environment(), stdout=subprocess.PIPE, check=True)
+    return answer.stdout.decode().strip()
+
+
 def run(arguments: list[str]) -> None:
     """Open the window with the swarming preset; without a display, render a movie of it."""
-    reason = machine.no_display_reason()
+    reason = no_window_reason()
     if not reason:
         program = str(VENV / "bin" / "bacsim-gui")
         os.execve(program, [program, "--preset", "swarming", *arguments], child_environment())
     movie = ROOT / "swarm.mp4"
-    print(f"There is no display here ({reason}).", flush=True)
-    print("Ten seconds of swarming are rendered to a movie instead.", flush=True)
+    print(f"{reason}\nTen seconds of swarming are rendered to {movie.name} instead.", flush=True)
     program = str(VENV / "bin" / "bacsim")
     what = ["movie", "--preset", "swarming", "--seconds", "10", "--out", str(movie)]
     sys.exit(subprocess.run([program, *what], env=child_environment(), check=False).returncode)

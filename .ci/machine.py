@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What this machine has and lacks: system packages, an NVIDIA card, a display."""
+"""What this machine has and lacks: system packages, an NVIDIA card."""
 
 from __future__ import annotations
 
-import ctypes
 import os
 import platform
 import re
@@ -211,21 +210,3 @@ def card_fingerprint() -> str:
     driver = version.read_text().splitlines()[0] if version.exists() else ""
     wsl = Path("/usr/lib/wsl/lib/nvidia-smi").exists()
     return f"{driver}|{wsl}|{_pci_card()}|{os.environ.get('BACSIM_CUDA', '')}"
-
-
-def no_display_reason() -> str:
-    """Return why no window can be opened here, or an empty string where one can."""
-    if sys.platform != "linux" or os.environ.get("WAYLAND_DISPLAY"):
-        return ""
-    display = os.environ.get("DISPLAY")
-    if not display:
-        return "neither DISPLAY nor WAYLAND_DISPLAY is set"
-    try:
-        xcb = ctypes.CDLL("libxcb.so.1")
-    except OSError:
-        return ""
-    xcb.xcb_connect.restype = ctypes.c_void_p
-    connection = ctypes.c_void_p(xcb.xcb_connect(None, None))
-    failed = xcb.xcb_connection_has_error(connection)
-    xcb.xcb_disconnect(connection)
-    return f"DISPLAY is {display!r}, but nothing answers there" if failed else ""

@@ -50,6 +50,8 @@ def pinned(names: list[str], python: str, platform: str) -> dict[str, list[str]]
     return found
 
 
+in_venv = pytest.mark.skipif(Path(sys.prefix) != environment.VENV, reason="runs in .venv only")
+
 # The lock
 
 
@@ -314,22 +316,6 @@ def test_the_first_exception_of_jax_is_the_reason_that_is_told():
     assert machine.card_failure("") != ""
 
 
-# The display
-
-
-def test_a_missing_and_a_dead_display_are_told_apart(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-    monkeypatch.delenv("DISPLAY", raising=False)
-    assert "neither" in machine.no_display_reason()
-    monkeypatch.setenv("DISPLAY", ":4711")
-    assert "':4711'" in machine.no_display_reason()
-
-
-@pytest.mark.gl
-def test_a_display_that_answers_is_used():
-    assert machine.no_display_reason() == ""
-
-
 # The environment
 
 
@@ -368,7 +354,7 @@ def test_a_program_that_fails_is_told_with_its_last_lines():
     assert "begun" in seen
 
 
-@pytest.mark.skipif(Path(sys.prefix) != environment.VENV, reason="runs in .venv only")
+@in_venv
 def test_a_second_set_up_has_nothing_to_do():
     before = environment.STAMP.read_text()
     python = sys._base_executable  # pyright: ignore[reportAttributeAccessIssue]
@@ -380,3 +366,14 @@ def test_a_second_set_up_has_nothing_to_do():
     )
     assert answer.stdout == ".venv is up to date.\n", answer.stderr
     assert environment.STAMP.read_text() == before
+
+
+@in_venv
+@pytest.mark.gl
+def test_make_run_opens_a_window_only_where_a_display_answers(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    assert environment.no_window_reason() == ""
+    monkeypatch.setenv("DISPLAY", ":4711")
+    assert "':4711'" in environment.no_window_reason()
+    monkeypatch.delenv("DISPLAY")
+    assert "no display" in environment.no_window_reason()
