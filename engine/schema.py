@@ -64,7 +64,7 @@ def _fields_of(declared: type, live: bool) -> tuple[Field, ...]:
 
 PARAM_FIELDS = _fields_of(Params, live=True)
 SETUP_FIELDS = _fields_of(Setup, live=False)
-FIELDS = SETUP_FIELDS + PARAM_FIELDS
+FIELDS = PARAM_FIELDS + SETUP_FIELDS
 _BY_NAME = {f.name: f for f in FIELDS}
 
 

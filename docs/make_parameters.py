@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Write docs/parameters.md from the declaration: `python docs/make_parameters.py`."""
+
+from pathlib import Path
+
+from engine import schema
+from engine.params import Params, Setup
+
+PAGE = Path(__file__).with_name("parameters.md")
+
+
+def page() -> str:
+    """The text of docs/parameters.md."""
+    lines = [
+        "# Parameters",
+        "",
+        "Made by `python docs/make_parameters.py` from `engine/params.py`; a test keeps it true.",
+        "",
+        "Units are reduced: l a length, t a time, f a force; in the presets l is the body width.",
+        "The range is the slider's: a typed value outside it is taken unless it is physically",
+        "meaningless. *Live* parameters act on the next step and compile nothing; the others are",
+        "applied by a rebuild. Each is a flag of `bacsim-gui`, `bacsim movie` and `bacsim trace`",
+        "(`--NAME`) and an entry of a configuration file (`[params]` if live, else `[setup]`).",
+        "",
+    ]
+    for group in dict.fromkeys(f.group for f in schema.FIELDS):
+        lines += [
+            f"## {group.capitalize()}",
+            "",
+            "| name | symbol | unit | default | range | live | meaning |",
+        ]
+        lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
+        lines += [_row(f) for f in schema.FIELDS if f.group == group]
+        lines.append("")
+    lines += [
+        "## Derived, shown and never typed",
+        "",
+        "| name | symbol | unit | value for the defaults | meaning |",
+    ]
+    lines += ["| --- | --- | --- | --- | --- |"]
+    lines += [
+        f"| {d.name} | {d.symbol} | {d.unit} | {d.value:.4g} | {_cell(d.doc)} |"
+        for d in schema.derived(Setup(), Params())
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _row(f: schema.Field) -> str:
+    span = ", ".join(f.choices) if f.choices else f"{f.low:g} to {f.high:g}"
+    live = "yes" if f.live else "no"
+    return (
+        f"| `{f.name}` | {f.symbol} | {f.unit} | {f.default} | {span} | {live} | {_cell(f.doc)} |"
+    )
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
