@@ -357,7 +357,7 @@ def test_a_program_that_fails_is_told_with_its_last_lines():
 @in_venv
 def test_a_second_set_up_has_nothing_to_do():
     before = environment.STAMP.read_text()
-    python = sys._base_executable  # pyright: ignore[reportAttributeAccessIssue]
+    python = sys._base_executable
     answer = subprocess.run(
         [python, ROOT / ".ci" / "environment.py", "setup", "--tests"],
         capture_output=True,
