@@ -2,8 +2,10 @@
 """The one mutable object of the engine: it owns the state, the compiled program and the figures."""
 
 import math
+import operator
 import time
 from dataclasses import dataclass, replace
+from typing import SupportsIndex
 
 import jax
 import numpy as np
@@ -159,17 +161,23 @@ class Driver:
             self._place(Start(last.pos * scale, last.theta, last.activity), last.step)
             if grown:
                 self._relax(last.activity)
-            self._snapshot = self._taken(self._run(0), last.step)
+            taken = self._taken(self._run(0), last.step)
+            # No step was taken: the speed is still that of the last one.
+            speed = {"mean_speed": last.observables["mean_speed"]}
+            self._snapshot = replace(taken, observables={**taken.observables, **speed})
         self._snapshot = replace(self._snapshot, params=now)
 
-    def advance(self, K: int) -> Snapshot:
+    def advance(self, K: SupportsIndex) -> Snapshot:
         """Take K fused steps and return what came of them.
 
         Raises `SimulationError` where a step is not finite or unstable: the steps before it are
-        kept.
+        kept. `TypeError` for a K that is no whole number.
         """
+        K = operator.index(K)
         if not 0 <= K < 2**31:
             raise ParameterError("K", K, "is not possible", "Give a number of steps, at least 0.")
+        if K == 0:
+            return self._snapshot
         begin = time.perf_counter()
         report = self._run(K)
         seconds = time.perf_counter() - begin
@@ -203,17 +211,21 @@ class Driver:
         """Compile if need be, then place the rods. Refusals come before anything is changed."""
         schema.check(setup, params)
         check_memory(setup)
+        if seed < 0:
+            raise ParameterError(
+                "seed", seed, "is not possible", "Give a whole number, at least 0."
+            )
         if start is not None and len(start.theta) != setup.rods:
             raise ParameterError(
                 "rods", setup.rods, f"does not match a start of {len(start.theta)} rods",
                 f"Set rods to {len(start.theta)}, or start from random places.",
             )  # fmt: skip
+        state = to_device(start or random_start(setup, params, seed), params, 0, seed)
         self._program = self._program_for(setup)
-        self._setup, self._seed, self._start = setup, seed, start
+        self._setup, self._seed, self._start, self._state = setup, seed, start, state
         self._times = BatchTimes()
         self._origin = (0, 0.0)
         self._use(params)
-        self._place(start or random_start(setup, params, seed), 0)
         self._snapshot = self._taken(self._run(0), 0)
         if start is None:
             self._relax(None)
@@ -279,21 +291,17 @@ class Driver:
         return Snapshot(np.asarray(report.rods), step, now, self._params, observables)
 
     def _refusal(self, report: Report) -> SimulationError:
-        snapshot, bound = self._snapshot, schema.largest_safe_dt(self._params)
-        move, rod = float(report.largest_move), int(report.worst_rod)
-        what = (
-            f"rod {rod} would have moved {move / (2 * self._params.radius):.3g} body widths"
-            if math.isfinite(move)
-            else f"rod {rod} would have had a position that is not a number"
-        )
-        dt = self._params.dt
-        remedy = (
-            f"Lower dt: {dt:g} is above the largest safe step {bound:.4g}."
-            if dt > bound
-            else f"Lower F_prop, T_prop or k_cc, or dt below {dt:g}."
-        )
-        problem = f"Step {snapshot.step + 1} was not taken: {what}."
-        return SimulationError(problem, remedy, snapshot)
+        snapshot, bound, dt = self._snapshot, schema.largest_safe_dt(self._params), self._params.dt
+        widths, rod = float(report.largest_move) / (2 * self._params.radius), int(report.worst_rod)
+        if 1 < widths < math.inf:
+            what = f"rod {rod} would have moved {widths:.3g} body widths"
+            remedy = f"Lower F_prop, T_prop or k_cc, or dt below {dt:g}."
+        else:
+            what = "a place, an angle or an activity would not have been a finite number"
+            remedy = "Lower what is largest of F_prop, T_prop, k_cc, D_r, D_t, w_d and w_a."
+        if dt > bound:
+            remedy = f"Lower dt: {dt:g} is above the largest safe step {bound:.4g}."
+        return SimulationError(f"Step {snapshot.step + 1} was not taken: {what}.", remedy, snapshot)
 
 
 def _start_of(snapshot: Snapshot) -> Start:

@@ -239,7 +239,9 @@ def derived(setup: Setup, params: Params) -> tuple[Derived, ...]:
 
 
 def check(setup: Setup, params: Params) -> None:
-    """Raise `ParameterError` for a combination that cannot be simulated."""
+    """Raise `ParameterError` for a value or a combination that cannot be simulated."""
+    for f in FIELDS:
+        coerce(f.name, getattr(params if f.live else setup, f.name))
     least = smallest_space_size(params)
     if params.space_size < least:
         raise ParameterError(

@@ -194,13 +194,14 @@ def advance(
         new, motion = one_timestep(old, params, kernel, most_move)
         with jax.named_scope("check"):
             moves = tip_moves(motion, params)
-            # NaN fails the comparison, as it must.
-            ok = jnp.all(moves <= 2 * params.radius) & jnp.all(jnp.isfinite(new.activity))
+            # NaN fails the comparison, as it must. Noise is no part of `moves`.
+            ok = jnp.all(moves <= 2 * params.radius)
+            ok &= jnp.isfinite(jnp.stack([*new.pos.T, new.theta, new.activity])).all()
             worst = jnp.argmax(jnp.where(jnp.isnan(moves), jnp.inf, moves))
             state = jax.tree.map(lambda a, b: jnp.where(ok, a, b), new, old)
             moved = jnp.hypot(motion.velocity[:, 0], motion.velocity[:, 1])
             speed = jnp.where(ok, moved, speed)
-        return i + ok, ok, state, moves[worst], worst, speed
+        return i + ok.astype(i.dtype), ok, state, moves[worst], worst, speed
 
     zero = jnp.zeros(state.theta.size)
     start = (jnp.zeros_like(K), jnp.asarray(True), state, zero[0], jnp.asarray(0), zero)

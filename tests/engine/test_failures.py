@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What goes wrong is said plainly, by name and with a remedy, and the run can go on."""
+
+import contextlib
+import dataclasses
+
+import numpy as np
+import pytest
+
+from engine import Driver, ParameterError, Params, Setup, SimulationError, Start
+from engine.schema import PARAM_FIELDS, largest_safe_dt
+from tests.engine.conftest import CROWD, CROWD_PARAMS, with_params
+
+
+def start_of(driver: Driver) -> Start:
+    snapshot = driver.snapshot()
+    return Start(snapshot.pos.copy(), snapshot.theta.copy(), snapshot.activity.copy())
+
+
+def unharmed(driver: Driver, before) -> None:
+    """The driver holds exactly what it held, and runs on to the bits it would have had."""
+    after = driver.snapshot()
+    assert np.array_equal(after.rods, before.rods)
+    assert (after.step, after.time, after.params) == (before.step, before.time, before.params)
+    assert driver.params == before.params
+    assert (driver.step, driver.time) == (before.step, before.time)
+    got = driver.advance(12)
+    driver.rebuild(CROWD, CROWD_PARAMS, 1)
+    assert np.array_equal(driver.advance(before.step + 12).rods, got.rods)
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        ({"space_size": 5.0}, "space_size"),
+        ({"length": 30.0}, "space_size"),
+        ({"sensing_range": 40.0}, "space_size"),
+        ({"space_size": 13.0}, "rods"),
+        ({"dt": 0.0}, "dt"),
+        ({"dt": float("nan")}, "dt"),
+        ({"gamma": -1}, "gamma"),
+        ({"radius": "thick"}, "radius"),
+        ({"F_prop": 3.0, "length": 0.0}, "length"),
+        ({"F_porp": 3.0}, "F_porp"),
+        ({"rods": 10}, "rods"),
+        ({"kernel": "naive"}, "kernel"),
+    ],
+    ids=str,
+)
+def test_a_refused_edit_changes_nothing(crowd, values, name):
+    before = crowd.advance(8)
+    with pytest.raises(ParameterError) as caught:
+        crowd.set(**values)
+    assert caught.value.name == name
+    assert name in str(caught.value)
+    assert caught.value.remedy
+    unharmed(crowd, before)
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+def place(i: int, value: float, array: np.ndarray) -> np.ndarray:
+    array.flat[i] = value
+    return array
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda s: Start(place(7, NAN, s.pos), s.theta, s.activity),
+        lambda s: Start(s.pos, place(7, INF, s.theta), s.activity),
+        lambda s: Start(s.pos, s.theta, place(149, NAN, s.activity)),
+        lambda s: Start(s.pos[:100], s.theta[:100], s.activity[:100]),
+    ],
+    ids=["NaN place", "infinite angle", "NaN activity", "too few rods"],
+)
+def test_a_spoilt_start_is_refused_and_the_run_goes_on(crowd, spoil):
+    before = crowd.advance(8)
+    with pytest.raises(ParameterError) as caught:
+        crowd.rebuild(params=with_params(F_prop=1.0), seed=9, start=spoil(start_of(crowd)))
+    assert caught.value.remedy
+    assert crowd.seed == 1
+    unharmed(crowd, before)
+
+
+@pytest.mark.parametrize(
+    ("setup", "params", "name"),
+    [
+        (Setup(rods=10**9), Params(space_size=1e6), "rods"),
+        (Setup(rods=2_000_000_000), Params(space_size=1e6), "rods"),
+        (Setup(rods=400_000, kernel="naive"), Params(space_size=3000.0), "rods"),
+        (Setup(rods=150), Params(space_size=8.0), "space_size"),
+        (Setup(rods=150), Params(space_size=14.0), "rods"),
+    ],
+    ids=["more than memory", "far more than memory", "naive", "box too small", "too dense"],
+)
+def test_a_setup_that_cannot_run_is_refused_and_the_run_goes_on(crowd, setup, params, name):
+    before, compiles = crowd.advance(8), crowd.stats.compiles
+    with pytest.raises(ParameterError) as caught:
+        crowd.rebuild(setup=setup, params=params, seed=5)
+    assert caught.value.name == name
+    assert caught.value.remedy
+    if setup.kernel == "naive":
+        assert "rowsum" in caught.value.remedy
+    assert crowd.setup == CROWD
+    assert crowd.stats.compiles == compiles
+    unharmed(crowd, before)
+
+
+def test_an_unstable_dt_freezes_the_last_good_state(crowd):
+    good = crowd.advance(8)
+    bound = largest_safe_dt(crowd.params)
+    crowd.set(dt=20 * bound)
+    assert any("dt" in sentence for sentence in crowd.warnings)
+    with pytest.raises(SimulationError) as caught:
+        crowd.advance(1000)
+    error, frozen = caught.value, crowd.snapshot()
+    assert "dt" in error.remedy
+    assert error.remedy in str(error)
+    assert error.snapshot is frozen or np.array_equal(error.snapshot.rods, frozen.rods)
+    assert error.step in (frozen.step, frozen.step + 1)
+    assert 8 <= frozen.step < 1008
+    assert np.isfinite(frozen.rods).all()
+    assert np.all((frozen.pos >= 0) & (frozen.pos < 42.0))
+    assert frozen.time == pytest.approx(good.time + (frozen.step - 8) * 20 * bound, rel=1e-6)
+
+    # The same refusal again as long as nothing is changed; then it goes on.
+    with pytest.raises(SimulationError):
+        crowd.advance(1)
+    assert np.array_equal(crowd.snapshot().rods, frozen.rods)
+    crowd.set(dt=0.1 * bound)
+    assert crowd.advance(5).step == frozen.step + 5
+
+
+def test_a_refused_batch_keeps_the_steps_before_the_bad_one(pair):
+    """Two rods that collide at about step 40, k far too stiff for dt."""
+    params = Params(space_size=40.0, k_cc=5e4, dt=0.0125, activity_thresh=-9.0, activity_width=0.0)
+    start = Start(np.array([[10.0, 10.0], [16.0, 10.7]]), np.array([0.0, np.pi]), np.ones(2))
+    pair.rebuild(params=params, start=start)
+    with pytest.raises(SimulationError):
+        pair.advance(400)
+    frozen = pair.snapshot()
+    assert 20 < frozen.step < 60
+    pair.rebuild(params=params, start=start)
+    singly = pair.advance(0)
+    for _ in range(frozen.step):
+        singly = pair.advance(1)
+    assert np.array_equal(singly.rods, frozen.rods)
+    assert singly.observables == pytest.approx(dict(frozen.observables))
+
+
+ABSURD = [0.0, 1e-38, 1e-6, 1e6, 1e20, 3e38, -3e38]
+
+
+@pytest.mark.parametrize("f", PARAM_FIELDS, ids=lambda f: f.name)
+def test_no_value_however_absurd_gives_a_state_that_is_not_finite(pair, f):
+    """Either it is refused, or a step is refused, or all numbers stay numbers; and it recovers."""
+    touching = Start(np.array([[10.0, 10.0], [12.0, 10.8]]), np.array([0.0, 2.0]), np.ones(2))
+    usual = dataclasses.replace(pair.params, D_r=0.01, D_t=0.01, tau_a=1.0, T_prop=0.1)
+    for value in ABSURD:
+        pair.rebuild(params=usual, start=touching)
+        with contextlib.suppress(ParameterError, SimulationError):
+            pair.set(**{f.name: value})
+            pair.advance(3)
+        snapshot = pair.snapshot()
+        assert np.isfinite(snapshot.rods).all(), value
+        box = np.float32(pair.params.space_size)
+        assert np.all((snapshot.pos >= 0) & (snapshot.pos < box)), value
+        assert all(np.isfinite(v) for v in snapshot.observables.values()), value
+        assert np.isfinite(snapshot.time), value
+        pair.set(**dataclasses.asdict(usual))
+        assert pair.advance(2).step == snapshot.step + 2
+
+
+@pytest.mark.parametrize(("name", "value"), [("D_t", 3e38), ("D_r", 3e38), ("F_prop", 1e30)])
+def test_the_remedy_names_what_is_too_large(pair, name, value):
+    pair.set(**{name: value})
+    with pytest.raises(SimulationError) as caught:
+        pair.advance(5)
+    assert name in caught.value.remedy
+
+
+@pytest.mark.parametrize("K", [-1, 2**31])
+def test_a_meaningless_number_of_steps_is_refused(crowd, K):
+    before = crowd.advance(8)
+    with pytest.raises(ParameterError, match="K"):
+        crowd.advance(K)
+    unharmed(crowd, before)
+
+
+@pytest.mark.parametrize("K", [2.5, "3", None])
+def test_a_K_that_is_no_whole_number_is_refused(crowd, K):
+    before = crowd.advance(8)
+    with pytest.raises(TypeError):
+        crowd.advance(K)
+    unharmed(crowd, before)
+
+
+def test_numpy_integers_count_steps(crowd):
+    assert crowd.advance(np.int64(3)).step == 3
+
+
+def test_a_negative_seed_is_refused_and_a_large_one_is_not(crowd):
+    before = crowd.advance(8)
+    with pytest.raises(ParameterError) as caught:
+        crowd.rebuild(seed=-1)
+    assert caught.value.name == "seed"
+    unharmed(crowd, before)
+    crowd.rebuild(seed=2**40)
+    assert np.isfinite(crowd.advance(2).rods).all()
+
+
+def test_a_first_build_that_is_refused_says_so():
+    with pytest.raises(ParameterError, match="space_size"):
+        Driver(Setup(rods=5), Params(space_size=4.0))
+    with pytest.raises(ParameterError):
+        Driver(Setup(rods=0), Params())
+    with pytest.raises(ParameterError):
+        Driver(Setup(rods=5, kernel="fast"), Params())
+    with pytest.raises(ParameterError):
+        Driver(Setup(rods=5), Params(dt=float("nan")))
