@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The flags that every command shares, derived from the declaration of the parameters.
+
+Nothing here imports JAX or Qt, so that `--help` and a refused value answer at once.
+"""
+
+import argparse
+import difflib
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from engine import schema
+from engine.schema import ParameterError
+
+if TYPE_CHECKING:
+    from bacsim_gui.presets import Run
+
+DEFAULT_PRESET = "swarming"
+_PREFIX = "param_"
+
+
+class PlainParser(argparse.ArgumentParser):
+    """Says what is wrong in one line, with the nearest flag that exists, and leaves with 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """Leave with status 2."""
+        end = "" if message.endswith((".", "?")) else "."
+        print(f"{self.prog}: {message}{end} See {self.prog} --help.", file=sys.stderr)
+        raise SystemExit(2)
+
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[override]
+        """As argparse does, but an unknown flag is refused here, with a suggestion."""
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            flags = [flag for action in self._actions for flag in action.option_strings]
+            near = difflib.get_close_matches(unknown[0].split("=")[0], flags, n=1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            what = "flag" if unknown[0].startswith("-") else "argument"
+            self.error(f"{unknown[0]} is not known as a {what}.{hint}")
+        return known, unknown
+
+
+def add_run_flags(
+    parser: argparse.ArgumentParser, K: str = "steps between two frames; default: the preset's"
+) -> None:
+    """Add what says how a run begins: preset or file, seed, K, and every declared parameter.
+
+    `K` is the help of that flag.
+    """
+    start = parser.add_argument_group("start")
+    start.add_argument("--preset", metavar="NAME", help=f"begin with it; default {DEFAULT_PRESET}")
+    start.add_argument("--config", metavar="FILE", help="begin with the parameters in a TOML file")
+    start.add_argument("--seed", metavar="INT", help="seed of the start and of the noise")
+    start.add_argument("--K", metavar="INT", help=K)
+    for group in dict.fromkeys(f.group for f in schema.FIELDS):
+        flags = parser.add_argument_group(group)
+        for field in schema.FIELDS:
+            if field.group == group:
+                _add_flag(flags, field)
+
+
+def _add_flag(group: argparse._ArgumentGroup, field: schema.Field) -> None:
+    unit = f" in {field.unit}" if field.unit else ""
+    kind = f"one of {', '.join(field.choices)}" if field.kind == "choice" else f"{field.kind}{unit}"
+    text = f"{field.doc} ({kind}; default {field.default})"
+    metavar = "NAME" if field.kind == "choice" else field.kind.upper()
+    names = [f"--{field.name}"]
+    if "_" in field.name:
+        names.append(f"--{field.name.replace('_', '-')}")
+    group.add_argument(
+        *names, dest=_PREFIX + field.name, metavar=metavar, help=text.replace("%", "%%")
+    )
+
+
+def whole(name: str, text: str | None, least: int) -> int | None:
+    """A whole number from the command line, None where none was given; or `ParameterError`."""
+    if text is None:
+        return None
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if not least <= number < 2**31:
+        raise ParameterError(
+            name, text, "is not possible", f"Give a whole number of at least {least}."
+        )
+    return number
+
+
+def number(name: str, text: str, above: float) -> float:
+    """A finite number larger than `above` from the command line; or `ParameterError`."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = above
+    if not above < value < float("inf"):
+        raise ParameterError(name, text, "is not possible", f"Give a number above {above:g}.")
+    return value
+
+
+def whole_numbers(name: str, text: str, least: int) -> tuple[int, ...]:
+    """Whole numbers with commas between them; or `ParameterError`."""
+    found = [whole(name, part.strip(), least) for part in text.split(",")]
+    return tuple(dict.fromkeys(value for value in found if value is not None))
+
+
+def make_run(arguments: argparse.Namespace, device_kind: str) -> "Run":
+    """What the flags of `add_run_flags` ask for, on a device of this kind ("cpu" or "gpu").
+
+    Raises `ValueError` (mostly `ParameterError`) or `OSError` with a plain message.
+    """
+    from bacsim_gui import presets
+
+    if arguments.preset is not None and arguments.config is not None:
+        raise ValueError("--preset and --config exclude each other: give one of them.")
+    values = {
+        name.removeprefix(_PREFIX): value
+        for name, value in vars(arguments).items()
+        if name.startswith(_PREFIX) and value is not None
+    }
+    if arguments.config is not None:
+        run = presets.load_config(Path(arguments.config))
+    else:
+        rods = values.pop("rods", None)
+        count = None if rods is None else int(schema.coerce("rods", rods))
+        name = arguments.preset or DEFAULT_PRESET
+        kind = "cpu" if device_kind == "cpu" else "gpu"
+        run = presets.load_preset(name, device_kind=kind, rods=count)
+    run = run.with_values(**values)
+    seed, K = whole("seed", arguments.seed, 0), whole("K", arguments.K, 1)
+    if seed is not None:
+        # Another seed means another start, and the arrays would not know of it.
+        run = replace(run, seed=seed, start=None)
+    return run if K is None else replace(run, K=K)
