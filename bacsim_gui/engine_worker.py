@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the engine's thread does: follow the newest order, one slice of steps at a time."""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from bacsim_gui.pace import AutoSteps, FrameClock
+from bacsim_gui.seam import Build, Frame, Movie, Problem, Seam, Trace, Wanted
+from engine.schema import ParameterError
+
+if TYPE_CHECKING:
+    from engine.driver import Driver
+    from engine.snapshot import Snapshot
+
+log = logging.getLogger(__name__)
+
+# Steps are done in slices of about this many seconds, so that pausing, closing and edits act soon.
+SLICE_SECONDS = 0.04
+# Statistics are gathered this often; each takes medians over recent batches.
+STATS_SECONDS = 0.2
+
+
+class MovieWriter(Protocol):
+    """What the engine needs of a recorder; `put` may block, and so holds the engine back."""
+
+    @property
+    def frames_written(self) -> int: ...  # noqa: D102
+    @property
+    def error(self) -> str | None: ...  # noqa: D102
+    def put(self, snapshot: "Snapshot") -> None: ...  # noqa: D102
+    def finish(self) -> Path: ...  # noqa: D102
+
+
+class Worker:
+    """The engine's side of the seam: follows the newest order, slice by slice."""
+
+    def __init__(self, seam: Seam, open_movie: Callable[[Movie], MovieWriter]) -> None:
+        self._seam = seam
+        self._open_movie = open_movie
+        self._driver: Driver | None = None
+        self._build_tried = 0
+        self._failures = 0
+        self._extra_done = 0
+        self._number = 0
+        self._snapshot: Snapshot | None = None
+        self._step_seconds = 0.0
+        self._stats_at = 0.0
+        # The frame in progress: its K, steps to go and done, seconds spent computing them.
+        self._K = 1
+        self._to_go = 0
+        self._done = 0
+        self._computing = 0.0
+        self._extra = False
+        self._was_auto = False
+        self._auto = AutoSteps(1 / 60)
+        self._clock = FrameClock(60)
+        self._movie: Movie | None = None
+        self._movie_tried = 0
+        self._writer: MovieWriter | None = None
+        self._to_movie_frame = 0
+        self._traced = 0
+
+    def run(self) -> None:
+        """Follow orders until the end."""
+        self._attempt(self._start_jax)
+        while not self._seam.stopping:
+            wanted = self._seam.order
+            if not self._attempt(lambda: self._turn(wanted)):  # noqa: B023
+                # While a movie is written its count of frames grows even when time stands still.
+                self._seam.rest(wanted, None if self._writer is None else STATS_SECONDS)
+        self._attempt(self._finish_movie)
+
+    def _attempt(self, action: Callable[[], bool | None]) -> bool:
+        """Do `action`; a failure is reported, and the engine then waits until it was shown."""
+        try:
+            return bool(action())
+        except Exception as error:
+            log.exception("the engine refused or failed")
+            self._fail(error)
+            return True
+
+    def _turn(self, wanted: Wanted) -> bool:
+        """Do one piece of what is wanted; False when there is nothing to do."""
+        if wanted.failures != self._failures:
+            return False
+        if self._movie is not None and (
+            wanted.movie is None or wanted.movie.serial != self._movie.serial
+        ):
+            self._finish_movie()
+        if wanted.build is not None and wanted.build.serial != self._build_tried:
+            self._build(wanted.build, wanted)
+            return True
+        if self._driver is None:
+            return False
+        self._set_live(self._driver, wanted)
+        if wanted.trace is not None and wanted.trace.serial != self._traced:
+            self._trace(wanted.trace, self._driver)
+            return True
+        if wanted.movie is not None and wanted.movie.serial != self._movie_tried:
+            self._begin_movie(wanted.movie)
+        if self._frame_goes_on(wanted):
+            self._slice(self._driver, wanted)
+            return True
+        self._report("paused", at_once=self._seam.status.phase != "paused")
+        return False
+
+    def _start_jax(self) -> None:
+        import jax
+
+        device = jax.devices()[0]
+        if device.platform == "cpu":
+            self._seam.tell(device_kind="cpu", device="CPU")
+        else:
+            self._seam.tell(device_kind="gpu", device=device.device_kind)
+
+    def _build(self, order: Build, wanted: Wanted) -> None:
+        self._build_tried = order.serial
+        self._seam.tell(phase="compiling", reason=order.reason, since=time.monotonic())
+        from engine.driver import Driver
+
+        if self._driver is None:
+            self._driver = Driver(order.setup, order.params, seed=order.seed, start=order.start)
+        else:
+            self._driver.rebuild(
+                setup=order.setup, params=order.params, seed=order.seed, start=order.start
+            )
+        self._to_go = 0
+        self._extra = False
+        self._extra_done = wanted.extra_steps
+        self._step_seconds = 0.0
+        self._auto.restart(wanted.K)
+        self._snapshot = self._driver.snapshot()
+        self._show(running=False)
+        self._report("running" if wanted.running else "paused", at_once=True)
+
+    def _set_live(self, driver: "Driver", wanted: Wanted) -> None:
+        """Upload the parameters that changed, and show what they did to a paused picture."""
+        if wanted.params == driver.params:
+            return
+        changed = {
+            f.name: getattr(wanted.params, f.name)
+            for f in fields(wanted.params)
+            if getattr(wanted.params, f.name) != getattr(driver.params, f.name)
+        }
+        driver.set(**changed)
+        if not wanted.running:
+            self._snapshot = driver.snapshot()
+            self._show(running=False)
+
+    def _frame_goes_on(self, wanted: Wanted) -> bool:
+        """Whether there are steps to do now; a frame that is begun ends early when paused."""
+        extra = wanted.extra_steps - self._extra_done
+        self._extra_done = wanted.extra_steps
+        if extra and not wanted.running:
+            self._begin_frame(self._to_go + extra if self._extra else extra)
+            self._extra = True
+        elif wanted.running:
+            self._extra = False
+            if wanted.auto and not self._was_auto:
+                self._auto.restart(wanted.K)
+            if not self._to_go:
+                self._begin_frame(self._auto.K if wanted.auto else wanted.K)
+        elif self._to_go and not self._extra:
+            self._to_go = 0
+            self._show(running=False)
+        self._was_auto = wanted.auto
+        return self._to_go > 0
+
+    def _begin_frame(self, K: int) -> None:
+        self._K = self._to_go = K
+        self._done = 0
+        self._computing = 0.0
+
+    def _slice(self, driver: "Driver", wanted: Wanted) -> None:
+        """Do a part of the frame in progress, and show the frame when it is whole."""
+        steps = max(1, int(SLICE_SECONDS / self._step_seconds)) if self._step_seconds else 1
+        steps = min(steps, self._to_go)
+        if self._writer is not None:
+            steps = min(steps, self._to_movie_frame)
+        began = time.perf_counter()
+        self._snapshot = driver.advance(steps)
+        took = time.perf_counter() - began
+        self._step_seconds = (self._step_seconds + took / steps) / 2
+        self._to_go -= steps
+        self._done += steps
+        self._computing += took
+        if self._writer is not None:
+            self._record(self._writer, self._snapshot, steps)
+        self._auto.budget = 1 / wanted.fps
+        self._clock.fps = wanted.fps
+        long = self._auto.cut(self._computing)
+        if wanted.running and wanted.auto and long:
+            self._to_go = 0
+        if not self._to_go:
+            if wanted.running and wanted.auto:
+                self._auto.after_frame(self._done, self._computing)
+            self._show(running=wanted.running)
+        elif self._extra and long:
+            self._computing = 0.0
+            self._show(running=False)
+        self._report("running", at_once=False)
+
+    def _show(self, *, running: bool) -> None:
+        if self._snapshot is None:
+            return
+        self._number += 1
+        frame = Frame(self._number, self._snapshot, self._K, self._build_tried)
+        self._seam.offer(frame, self._clock if running else None)
+
+    def _report(self, phase: str, *, at_once: bool) -> None:
+        """Replace the status: at once, or when the last one is old enough."""
+        now = time.monotonic()
+        if self._driver is None or not (at_once or now - self._stats_at >= STATS_SECONDS):
+            return
+        self._stats_at = now
+        frames = 0 if self._writer is None else self._writer.frames_written
+        self._seam.tell(
+            phase=phase, stats=self._driver.stats, warnings=self._driver.warnings,
+            build=self._build_tried, movie_frames=frames,
+        )  # fmt: skip
+        if self._writer is not None and self._writer.error is not None:
+            raise MovieError(self._writer.error)
+
+    # Movies and traces
+
+    def _begin_movie(self, order: Movie) -> None:
+        self._movie_tried = order.serial
+        order.path.parent.mkdir(parents=True, exist_ok=True)
+        self._writer = self._open_movie_of(order)
+        self._movie = order
+        self._to_movie_frame = order.steps
+        self._seam.tell(movie=order.path, movie_frames=0)
+        if self._snapshot is not None:
+            self._writer.put(self._snapshot)
+
+    def _open_movie_of(self, order: Movie) -> MovieWriter:
+        try:
+            return self._open_movie(order)
+        except Exception as error:
+            raise MovieError(str(error)) from error
+
+    def _record(self, writer: MovieWriter, snapshot: "Snapshot", steps: int) -> None:
+        self._to_movie_frame -= steps
+        if self._to_movie_frame <= 0 and self._movie is not None:
+            self._to_movie_frame = self._movie.steps
+            try:
+                writer.put(snapshot)
+            except Exception as error:
+                raise MovieError(str(error)) from error
+
+    def _finish_movie(self) -> None:
+        writer, self._writer, self._movie = self._writer, None, None
+        if writer is None:
+            return
+        self._seam.tell(phase="finishing", reason="movie")
+        try:
+            saved = writer.finish()
+        except Exception as error:
+            self._seam.tell(movie=None)
+            raise MovieError(str(error)) from error
+        self._seam.tell(movie=None, movie_frames=writer.frames_written, saved=saved)
+
+    def _trace(self, order: Trace, driver: "Driver") -> None:
+        self._traced = order.serial
+        self._seam.tell(phase="tracing", reason=str(order.folder))
+        from engine.study.trace import trace
+
+        files = trace(driver, order.folder)
+        self._snapshot = driver.snapshot()
+        self._seam.tell(traced=files.text)
+        self._show(running=False)
+
+    def _fail(self, error: Exception) -> None:
+        """Report a failure, show the last good state and stand still until it was seen."""
+        self._failures += 1
+        self._to_go = 0
+        self._extra = False
+        self._extra_done = self._seam.order.extra_steps
+        movie = isinstance(error, MovieError)
+        if movie:
+            self._writer, self._movie = None, None
+            self._seam.tell(movie=None)
+        driver = self._driver
+        self._seam.tell(phase="paused", reason="")
+        self._seam.report(
+            Problem(
+                plain_message(error),
+                error.name if isinstance(error, ParameterError) else None,
+                self._failures,
+                movie,
+                setup=None if driver is None else driver.setup,
+                params=None if driver is None else driver.params,
+                seed=None if driver is None else driver.seed,
+            )
+        )
+        if driver is not None:
+            self._snapshot = getattr(error, "snapshot", None) or driver.snapshot()
+            self._show(running=False)
+
+
+class MovieError(RuntimeError):
+    """A recording that could not be begun or finished; the simulation is not to blame."""
+
+
+def plain_message(error: Exception) -> str:
+    """One plain sentence about `error`, with a remedy."""
+    if type(error).__module__.split(".")[0] in ("engine", "bacsim_gui"):
+        return str(error)
+    first = str(error).strip().split("\n")[0] or "no details"
+    if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in first:
+        return "There is not enough memory for this many rods with this kernel. Take fewer rods."
+    return (
+        f"The engine met an unexpected error ({type(error).__name__}: {first}). The last good "
+        "state is kept: press Run to go on, or Reset to begin again; the log file has the details."
+    )

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a step and a compile cost, and what the rods do; refreshed a few times a second."""
+
+import time
+
+from PyQt6.QtWidgets import QLabel, QWidget
+
+from bacsim_gui.panels.layout import Figures, Group, label
+from bacsim_gui.seam import Frame, Status
+from bacsim_gui.session import Session
+from engine import schema
+
+PHASES = {
+    "starting": "starting JAX",
+    "compiling": "compiling",
+    "tracing": "writing a profiler trace",
+    "finishing": "finishing the movie",
+    "running": "running",
+    "paused": "paused",
+    "stopped": "stopped",
+}
+CACHE = {
+    "hit": "hit: read from the persistent cache",
+    "miss": "miss: compiled and stored",
+    "off": "off",
+}
+
+
+def seconds(value: float) -> str:
+    """A time span with a unit that suits it; a dash for none."""
+    if not value > 0:
+        return "–"
+    for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
+        if value * factor >= 1:
+            return f"{value * factor:.3g} {unit}"
+    return f"{value * 1e6:.2g} µs"
+
+
+def big(value: float) -> str:
+    """A large number in three digits."""
+    for factor, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= factor:
+            return f"{value / factor:.3g} {unit}"
+    return f"{value:.3g}" if value > 0 else "–"
+
+
+def size(count: int) -> str:
+    """A number of bytes."""
+    for factor, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if count >= factor:
+            return f"{count / factor:.3g} {unit}"
+    return f"{count} B"
+
+
+def phase_text(status: Status, now: float) -> str:
+    """What the engine is doing; with the seconds so far where the user has to wait."""
+    text = PHASES.get(status.phase, status.phase)
+    if status.phase in ("starting", "compiling", "tracing", "finishing"):
+        text = f"{text}… {now - status.since:.0f} s"
+        if status.phase == "compiling" and status.reason:
+            text += f" ({status.reason})"
+    return text
+
+
+class StatisticsPanel(Group):
+    """Shows a `Status`, a `Frame` and the frame rate. It emits nothing."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("statistics", parent)
+        self.speed, self.compile, self.program, self.state = (Figures() for _ in range(4))
+        for title, figures in (
+            ("", self.speed), ("compile", self.compile), ("program", self.program),
+            ("state", self.state),
+        ):  # fmt: skip
+            if title:
+                self.add(_heading(title))
+            figures.setContentsMargins(0, 0, 4, 0)
+            self.add(figures)
+
+    def show_values(
+        self, session: Session, status: Status, frame: Frame | None, frames_per_second: float
+    ) -> None:
+        """Show what was last measured."""
+        K = session.K if frame is None else frame.K
+        self._show_speed(session, status, K, frames_per_second)
+        self._show_compile(status)
+        if frame is not None:
+            self._show_state(session, frame)
+
+    def _show_speed(self, session: Session, status: Status, K: int, rate: float) -> None:
+        put, stats = self.speed.put, status.stats
+        put("engine", phase_text(status, time.monotonic()))
+        put("frames a second", f"{rate:.1f}" if rate else "–", "Frames drawn in the last second.")
+        put("steps a frame K", f"{K}{' (auto)' if session.auto else ''}")
+        pace = schema.pace(session.params, K * rate)
+        put(
+            "pace", f"{pace:.3g} body widths/s" if rate else "–",
+            "Body widths that a fully active rod advances in a second, at the measured frame rate.",
+        )  # fmt: skip
+        if stats is not None:
+            put("step time, median", seconds(stats.step_seconds), "Of a blocked batch, over its K.")
+            put("step time, p95", seconds(stats.step_seconds_p95))
+            put("rod-steps a second", big(stats.rod_steps_per_second), "Rods × steps / seconds.")
+
+    def _show_compile(self, status: Status) -> None:
+        stats = status.stats
+        if stats is None:
+            self.compile.put("compiles", "–")
+            return
+        put, last = self.compile.put, stats.last
+        put("compiles", str(stats.compiles), "Programs compiled since the start of the window.")
+        put("growths", str(stats.growths), "Recompiles because a capacity was outgrown.")
+        if last is not None:
+            put("the last one, why", last.reason)
+            for name, span, total in (
+                ("tracing", last.trace_s, stats.trace_seconds),
+                ("lowering", last.lower_s, stats.lower_seconds),
+                ("compiling", last.compile_s, stats.backend_seconds),
+            ):
+                text = f"{seconds(span)}, in all {seconds(total)}"
+                put(name, text, "Of the last compile and of all, as jax.monitoring reports them.")
+            put("persistent cache", last.cache, CACHE.get(last.cache, ""))
+        put = self.program.put
+        put("device", stats.device)
+        put("kernel", stats.kernel)
+        put("temporary memory", size(stats.temp_bytes), "Of the compiled K-step program.")
+
+    def _show_state(self, session: Session, frame: Frame) -> None:
+        put, snapshot = self.state.put, frame.snapshot
+        put("rods", f"{snapshot.n:,}")
+        put("seed", str(session.seed))
+        put("step", f"{snapshot.step:,}")
+        put("simulated time", f"{snapshot.time:.6g} t")
+        for name, value in snapshot.observables.items():
+            put(name.replace("_", " "), f"{value:.3f}")
+
+
+def _heading(title: str) -> QLabel:
+    heading = label(title, "heading")
+    heading.setContentsMargins(0, 8, 0, 3)
+    return heading

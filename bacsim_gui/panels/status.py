@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What must be in sight at any size of the window: state, cost of a step, device; and problems."""
+
+import time
+
+from PyQt6.QtCore import QSize, Qt, pyqtSignal
+from PyQt6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStatusBar, QToolButton, QWidget
+from superqt import QElidingLabel
+
+from bacsim_gui import theme
+from bacsim_gui.panels.layout import label
+from bacsim_gui.panels.statistics import big, phase_text, seconds
+from bacsim_gui.seam import Frame, Status
+from bacsim_gui.session import Session
+
+_COLORS = {
+    "running": theme.GOOD, "paused": theme.MUTED, "stopped": theme.MUTED,
+    "starting": theme.WARN, "compiling": theme.WARN, "tracing": theme.WARN, "finishing": theme.WARN,
+}  # fmt: skip
+
+
+class StatusBar(QStatusBar):
+    """The line at the bottom of the window."""
+
+    def __init__(self, device_note: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._note = device_note
+        self.phase = QLabel()
+        self.phase.setContentsMargins(6, 0, 12, 0)
+        self.summary = QElidingLabel()
+        self.summary.setProperty("role", "muted")
+        self.device = QElidingLabel()
+        self.device.setContentsMargins(12, 0, 6, 0)
+        self.device.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.addWidget(self.phase)
+        self.addWidget(self.summary, 3)
+        self.addPermanentWidget(self.device, 2)
+        self.setSizeGripEnabled(False)
+
+    def show_values(
+        self, session: Session, status: Status, frame: Frame | None, frames_per_second: float
+    ) -> None:
+        """Show what the engine is doing and what it last measured."""
+        phase = phase_text(status, time.monotonic())
+        if status.phase == "running" and not session.running:
+            phase = "paused"
+        color = _COLORS.get(status.phase, theme.MUTED)
+        self.phase.setText(f'<span style="color:{color}">●</span> {phase}')
+        parts = []
+        if status.movie is not None:
+            parts.append(f"● {status.movie_frames} movie frames")
+        if frames_per_second:
+            parts.append(f"{frames_per_second:.0f} frames/s")
+        if frame is not None:
+            parts.append(f"K {frame.K}")
+        if status.stats is not None:
+            parts.append(f"{seconds(status.stats.step_seconds)} a step")
+            parts.append(f"{big(status.stats.rod_steps_per_second)} rod-steps/s")
+            parts.append(f"{status.stats.compiles} compiles")
+        self.summary.setText("   ".join(parts))
+        self.device.setText(f"{status.device}  {self._note}".strip())
+        self.device.setToolTip(self.device.text())
+
+
+class ProblemBanner(QFrame):
+    """One plain sentence about what went wrong, above the picture, until it is dismissed."""
+
+    dismissed = pyqtSignal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("role", "error-box")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 8, 8, 8)
+        self.message = label(role="value", wrap=True)
+        close = QToolButton()
+        close.setIcon(theme.icon("close"))
+        close.setIconSize(QSize(12, 12))
+        close.setToolTip("Dismiss")
+        close.clicked.connect(self.dismissed)
+        row.addWidget(self.message, 1)
+        row.addWidget(close)
+        self.hide()
+
+    def show_values(self, session: Session) -> None:
+        """Show the session's problem, if there is one."""
+        self.message.setText("" if session.problem is None else session.problem.message)
+        self.setVisible(session.problem is not None)

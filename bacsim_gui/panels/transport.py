@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The tool bar: run and pause, steps, reset, seed, speed, presets, recording, screenshot, trace."""
+
+from collections.abc import Sequence
+
+from PyQt6.QtCore import QSignalBlocker, Qt, pyqtSignal
+from PyQt6.QtGui import QAction
+from PyQt6.QtWidgets import QCheckBox, QComboBox, QSizePolicy, QToolBar, QToolButton, QWidget
+
+from bacsim_gui import theme
+from bacsim_gui.panels.layout import label
+from bacsim_gui.panels.number import NumberField
+from bacsim_gui.session import Session
+
+
+class TransportBar(QToolBar):
+    """Emits what the user asks of time; shows what is set."""
+
+    run_toggled = pyqtSignal()
+    stepped = pyqtSignal(bool)
+    reset_wanted = pyqtSignal()
+    seed_wanted = pyqtSignal()
+    seed_typed = pyqtSignal(str)
+    speed_typed = pyqtSignal(str)
+    auto_toggled = pyqtSignal(bool)
+    preset_chosen = pyqtSignal(str)
+    record_toggled = pyqtSignal()
+    screenshot_wanted = pyqtSignal()
+    trace_wanted = pyqtSignal()
+
+    def __init__(self, presets: Sequence[str], parent: QWidget | None = None) -> None:
+        super().__init__("Transport", parent)
+        self.setMovable(False)
+        self.setIconSize(theme.icon_size())
+        self.run = self._action("run", "Run", "Space", self.run_toggled, wide=True)
+        self.step = self._action("step", "Step", "S", lambda: self.stepped.emit(False))
+        self.steps = self._action("steps", "K steps", "Shift+S", lambda: self.stepped.emit(True))
+        self.addSeparator()
+        self.reset = self._action("reset", "Reset, same seed", "R", self.reset_wanted)
+        self.new_seed = self._action("seed", "New seed", "N", self.seed_wanted)
+        self.seed = self._field("seed", 84, "Seed of the start and of the noise.", self.seed_typed)
+        self.addSeparator()
+        tip = "Steps between two frames. Up and down arrows change it."
+        self.speed = self._field("K", 74, tip, self.speed_typed)
+        self.speed.nudged.connect(self._nudge)
+        self.auto = QCheckBox("auto")
+        self.auto.setToolTip("As many steps as fit between two frames: K follows the frame budget.")
+        self.auto.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.auto.toggled.connect(self.auto_toggled)
+        self.auto.setContentsMargins(6, 0, 0, 0)
+        self.addWidget(self.auto)
+        self.addSeparator()
+        self.preset = QComboBox()
+        self.preset.addItems(presets)
+        self.preset.setToolTip("Begin again with a preset.")
+        self.preset.setFixedWidth(150)
+        self.preset.textActivated.connect(self.preset_chosen)
+        self.addWidget(self.preset)
+        stretch = QWidget()
+        stretch.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.addWidget(stretch)
+        self.record = self._action("record", "Record", "M", self.record_toggled, wide=True)
+        self.shot = self._action("screenshot", "Screenshot", "P", self.screenshot_wanted)
+        self.trace = self._action("trace", "Profiler trace", "", self.trace_wanted)
+
+    def show_values(self, session: Session, K: int) -> None:
+        """Show the session; no signal is emitted. K is what the engine uses now."""
+        self.run.setText("Pause" if session.running else "Run")
+        self.run.setIcon(theme.icon("pause" if session.running else "run"))
+        self.run.setToolTip(f"{self.run.text()} (Space)")
+        self.seed.show_value(session.seed)
+        self.speed.show_value(K)
+        self.speed.setEnabled(not session.auto)
+        self.steps.setToolTip(f"{K} steps (Shift+S)")
+        with QSignalBlocker(self.auto):
+            self.auto.setChecked(session.auto)
+        with QSignalBlocker(self.preset):
+            self.preset.setCurrentText(session.preset)
+        recording = session.movie is not None
+        self.record.setText("Finish" if recording else "Record")
+        self.record.setIcon(theme.icon("finish" if recording else "record"))
+        self.record.setToolTip("Finish the movie (M)" if recording else "Record a movie (M)")
+
+    def _action(self, icon: str, text: str, keys: str, act, *, wide: bool = False) -> QAction:
+        action = QAction(theme.icon(icon), text, self)
+        action.triggered.connect(act)
+        if keys:
+            action.setShortcut(keys)
+        action.setToolTip(f"{text} ({keys})" if keys else text)
+        self.addAction(action)
+        button = self.widgetForAction(action)
+        if isinstance(button, QToolButton):
+            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            if wide:
+                button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+                button.setMinimumWidth(84)
+        return action
+
+    def _field(self, name: str, width: int, tip: str, typed) -> NumberField:
+        title = label(name)
+        title.setContentsMargins(4, 0, 4, 0)
+        self.addWidget(title)
+        field = NumberField()
+        field.setFixedWidth(width)
+        field.setToolTip(tip)
+        field.typed.connect(typed)
+        self.addWidget(field)
+        return field
+
+    def _nudge(self, direction: int) -> None:
+        K = int(self.speed.text())
+        self.speed_typed.emit(str(max(1, K + direction * max(1, K // 20))))

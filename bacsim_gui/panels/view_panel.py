@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the picture looks like: colours, box, bars."""
+
+from dataclasses import fields
+
+from PyQt6.QtCore import QSignalBlocker, QSize, pyqtSignal
+from PyQt6.QtGui import QIcon, QImage, QPixmap
+from PyQt6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QPushButton, QWidget
+
+from bacsim_gui import theme
+from bacsim_gui.colors import colors
+from bacsim_gui.panels.layout import Group, label
+from bacsim_gui.session import Session
+from bacsim_gui.view import BACKGROUNDS, COLORMAPS, View
+
+
+class ViewPanel(Group):
+    """Emits `edited(name, value)` for a field of `View`, and `reset_wanted` for zoom and centre."""
+
+    edited = pyqtSignal(str, object)
+    reset_wanted = pyqtSignal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("view", parent)
+        self.colormap = QComboBox()
+        self.colormap.setIconSize(QSize(56, 12))
+        for name in COLORMAPS:
+            self.colormap.addItem(_strip(name), name)
+        self.colormap.textActivated.connect(lambda text: self.edited.emit("colormap", text))
+        self._row("colormap", self.colormap, "Colour of a rod's activity, from 0 to 1.")
+        self.background = QComboBox()
+        self.background.addItems(list(BACKGROUNDS))
+        self.background.textActivated.connect(lambda text: self.edited.emit("background", text))
+        self._row("background", self.background, "Colour behind the rods.")
+        self.shown: dict[str, QCheckBox] = {}
+        for field in fields(View):
+            if field.name.startswith("show_"):
+                self._check(field.name)
+        self.reset = QPushButton("Show the whole box")
+        self.reset.setToolTip("Undo zoom and pan; a double click on the picture does the same.")
+        self.reset.clicked.connect(self.reset_wanted)
+        self.add(self.reset)
+
+    def show_values(self, session: Session) -> None:
+        """Show the session's view; no signal is emitted."""
+        with QSignalBlocker(self.colormap):
+            self.colormap.setCurrentText(session.view.colormap)
+        with QSignalBlocker(self.background):
+            self.background.setCurrentText(session.view.background)
+        for name, box in self.shown.items():
+            with QSignalBlocker(box):
+                box.setChecked(getattr(session.view, name))
+
+    def _row(self, name: str, widget: QWidget, tip: str) -> None:
+        row = QWidget()
+        line = QHBoxLayout(row)
+        line.setContentsMargins(0, 1, 4, 1)
+        title = label(name, "value")
+        title.setFixedWidth(theme.SIDE_NAME_WIDTH)
+        line.addWidget(title)
+        line.addWidget(widget, 1)
+        row.setToolTip(tip)
+        self.add(row)
+
+    def _check(self, name: str) -> None:
+        box = QCheckBox(name.removeprefix("show_").replace("_", " "))
+        box.setContentsMargins(0, 2, 0, 2)
+        box.toggled.connect(lambda on: self.edited.emit(name, on))
+        self.shown[name] = box
+        self.add(box)
+
+
+def _strip(name: str) -> QIcon:
+    """A colour map as a strip, from activity 0 at the left to 1 at the right."""
+    row = colors(name)
+    image = QImage(row.tobytes(), len(row), 1, 3 * len(row), QImage.Format.Format_RGB888)
+    return QIcon(QPixmap.fromImage(image).scaled(56, 12))

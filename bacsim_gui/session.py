@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the user wants: the only mutable state of the window.
+
+Panels call its methods, everything that shows a value listens to its one signal `changed`, and
+`Session.wanted` is the frozen copy that goes to the engine.
+"""
+
+import json
+import secrets
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from PyQt6.QtCore import QObject, pyqtSignal
+
+from bacsim_gui import __version__
+from bacsim_gui.presets import Run
+from bacsim_gui.seam import DEFAULT_FPS, Build, Movie, Problem, Trace, Wanted
+from bacsim_gui.view import View
+from engine import schema
+from engine.schema import ParameterError
+
+
+@dataclass(frozen=True)
+class MovieSettings:
+    """Where the next movie goes and what it is like; size in pixels."""
+
+    folder: Path
+    width: int = 1280
+    height: int = 720
+    fps: float = 30.0
+
+
+class Session(QObject):
+    """The state of the window. Attributes are read by all and changed by the methods only.
+
+    `pending` is the `Setup` as edited; `setup` the one that is built. `refused` maps a parameter's
+    name to the plain reason why its last value was not taken.
+    """
+
+    changed = pyqtSignal()
+
+    def __init__(self, run: Run, movie_folder: Path, preset: str = "") -> None:
+        super().__init__()
+        self.view = View()
+        self.fps = DEFAULT_FPS
+        self.auto = False
+        self.running = False
+        self.refused: dict[str, str] = {}
+        self.problem: Problem | None = None
+        self.movie: Movie | None = None
+        self.movie_settings = MovieSettings(movie_folder)
+        self._trace: Trace | None = None
+        self._extra_steps = 0
+        self._failures = 0
+        self._serial = 0
+        self._build: Build | None = None
+        self._built_failed = False
+        self.adopt(run, preset)
+
+    def adopt(self, run: Run, preset: str) -> None:
+        """Take over what a preset or a file holds, without telling anybody yet."""
+        self.run = run
+        self.preset = preset
+        self.setup = self.pending = run.setup
+        self.params = run.params
+        self.K = run.K
+        self.fps = run.fps
+        self.seed = run.seed
+        self._start = run.start
+        self.refused = {}
+
+    # Parameters
+
+    def edit(self, name: str, value: object) -> None:
+        """Take a value that the user typed or dragged; an impossible one is refused."""
+        try:
+            if schema.field(name).live:
+                params = schema.with_values(self.params, **{name: value})
+                schema.check(self.setup, params)
+                self.params = params
+            else:
+                self.pending = schema.with_values(self.pending, **{name: value})
+            self.refused.pop(name, None)
+        except ParameterError as error:
+            self.refused[name] = str(error)
+        self.changed.emit()
+
+    def value(self, name: str) -> schema.Value:
+        """The value of a parameter as the user sees it: edited, applied or not."""
+        return getattr(self.params if schema.field(name).live else self.pending, name)
+
+    def default(self, name: str) -> schema.Value:
+        """The value of a parameter in the preset or file that was loaded."""
+        return getattr(self.run.params if schema.field(name).live else self.run.setup, name)
+
+    def restore(self, name: str) -> None:
+        """Put one parameter back to its value in the preset or file that was loaded."""
+        self.edit(name, self.default(name))
+
+    def use_largest_safe_dt(self) -> None:
+        """Set dt to the largest one with which contacts are stable."""
+        self.edit("dt", schema.largest_safe_dt(self.params))
+
+    def is_pending(self, name: str) -> bool:
+        """Whether a parameter was edited but not yet applied by a rebuild."""
+        return not schema.field(name).live and self.value(name) != getattr(self.setup, name)
+
+    @property
+    def needs_apply(self) -> bool:
+        """Whether a rebuild would change something."""
+        return self.pending != self.setup or self._built_failed
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Plain sentences about values that run but should not be trusted."""
+        return schema.warnings_for(self.setup, self.params)
+
+    # Builds
+
+    def apply_setup(self) -> None:
+        """Rebuild with the edited `Setup`. Another number of rods keeps φ: the box follows."""
+        params = self.params
+        if self.pending.rods != self.setup.rods:
+            phi = schema.packing_fraction(self.setup, params)
+            side = schema.space_size_for(self.pending.rods, phi, params)
+            params = replace(params, space_size=side)
+        try:
+            schema.check(self.pending, params)
+        except ParameterError as error:
+            self.refused[error.name] = str(error)
+            self.changed.emit()
+            return
+        self.setup, self.params = self.pending, params
+        self._start = None
+        self._order_build("setup applied")
+
+    def reset(self) -> None:
+        """Begin again from the same start and seed, with the present parameters."""
+        self._order_build("reset")
+
+    def new_seed(self) -> None:
+        """Begin again from a new random start."""
+        self.set_seed(str(secrets.randbelow(2**31)))
+
+    def set_seed(self, text: str) -> None:
+        """Begin again from the random start of the seed that was typed."""
+        seed = self._whole("seed", text, 0)
+        if seed is None:
+            self.changed.emit()
+            return
+        self.seed = seed
+        self._start = None
+        self._order_build("new seed")
+
+    def begin(self) -> None:
+        """Order the first build: what the session was made with."""
+        self._order_build("first start")
+
+    def load_run(self, run: Run, preset: str = "") -> None:
+        """Begin again with all that a preset (its name given) or a file holds."""
+        self.adopt(run, preset)
+        self._order_build("preset" if preset else "file")
+
+    def _order_build(self, reason: str) -> None:
+        self._serial += 1
+        self._built_failed = False
+        placed = ("space_size", "length", "radius")
+        if any(getattr(self.params, n) != getattr(self.run.params, n) for n in placed):
+            # Arrays made for another box or other rods would overlap.
+            self._start = None
+        self.problem = None
+        # Its metadata would no longer be true of what follows.
+        self.movie = None
+        self._build = Build(
+            self._serial, self.setup, self.params, self.seed, self._start, reason
+        )  # fmt: skip
+        self.changed.emit()
+
+    def current_run(self) -> Run:
+        """What is set now, in the form of a preset, so that it can be saved and found again."""
+        return replace(
+            self.run, setup=self.setup, params=self.params, K=self.K, seed=self.seed,
+            start=self._start,
+        )  # fmt: skip
+
+    # Transport
+
+    def set_running(self, running: bool) -> None:
+        """Let time run, or pause."""
+        if running:
+            self.problem = None
+        self.running = running
+        self.changed.emit()
+
+    def toggle_running(self) -> None:
+        """Run if paused, pause if running."""
+        self.set_running(not self.running)
+
+    def step(self, steps: int) -> None:
+        """Advance by so many steps and stay paused."""
+        self.running = False
+        self.problem = None
+        self._extra_steps += steps
+        self.changed.emit()
+
+    def set_speed(self, text: str) -> None:
+        """Set the steps of a frame by hand, as typed."""
+        K = self._whole("K", text, 1)
+        if K is not None:
+            self.K = K
+            self.auto = False
+        self.changed.emit()
+
+    def set_auto(self, auto: bool, K: int) -> None:
+        """Let K follow the frame budget, or keep it by hand; either begins at `K`."""
+        self.auto = auto
+        self.K = max(1, K)
+        self.changed.emit()
+
+    def _whole(self, name: str, text: object, least: int) -> int | None:
+        """A whole number that is no parameter of the model, or None when it is refused."""
+        self.refused.pop(name, None)
+        try:
+            number = int(str(text))
+        except ValueError:
+            number = least - 1
+        if least <= number < 2**31:
+            return number
+        self.refused[name] = (
+            f"{name} = {text} is not possible. Give a whole number of at least {least}."
+        )
+        return None
+
+    # View, movie, trace
+
+    def set_view(self, **values: Any) -> None:
+        """Change what the picture looks like; see `bacsim_gui.view.View`."""
+        self.view = replace(self.view, **values)
+        self.changed.emit()
+
+    def set_movie(self, name: str, value: object) -> None:
+        """Change where the next movie goes or what it is like; see `MovieSettings`."""
+        if name in ("width", "height"):
+            value = self._whole(name, value, 64)
+            if value is not None and value % 2:
+                self.refused[name] = f"{name} = {value} is not possible: video needs even numbers."
+                value = None
+        elif name == "fps":
+            value = float(str(value))
+        if value is not None:
+            self.movie_settings = replace(self.movie_settings, **{name: value})
+        self.changed.emit()
+
+    def movie_steps(self, K: int) -> int:
+        """Steps between two movie frames, so that the movie runs at the window's pace."""
+        return max(1, round(K * self.fps / self.movie_settings.fps))
+
+    def start_movie(self, view: View, K: int) -> None:
+        """Begin to record what `view` shows, at the pace of `K` steps a frame of the window."""
+        self._serial += 1
+        settings = self.movie_settings
+        name = f"bacsim-{self.run.title.lower().replace(' ', '-')}-{datetime.now():%Y%m%d-%H%M%S}"
+        path = settings.folder / f"{name}.mp4"
+        n = 2
+        while path.exists():
+            path = settings.folder / f"{name}-{n}.mp4"
+            n += 1
+        self.movie = Movie(
+            self._serial, path, (settings.width, settings.height), settings.fps,
+            self.movie_steps(K), view, self._metadata(),
+        )  # fmt: skip
+        self.changed.emit()
+
+    def _metadata(self) -> dict[str, str]:
+        """All that is needed to make the movie again; its text goes into the file."""
+        return {
+            "title": self.run.title,
+            "bacsim": __version__,
+            "seed": str(self.seed),
+            "parameters": json.dumps(schema.to_mapping(self.setup, self.params)),
+        }
+
+    def stop_movie(self) -> None:
+        """Finish the recording."""
+        self.movie = None
+        self.changed.emit()
+
+    def trace(self, folder: Path) -> None:
+        """Have a profiler trace of some frames written into `folder`."""
+        self._serial += 1
+        self._trace = Trace(self._serial, folder)
+        self.changed.emit()
+
+    # The engine
+
+    def engine_failed(self, problem: Problem) -> None:
+        """Pause, show the problem, and take over what the engine really has."""
+        self.running = False
+        self.problem = problem
+        self._failures = problem.failures
+        if problem.movie:
+            self.movie = None
+        if problem.setup is None:
+            self._built_failed = True
+        elif problem.params is not None and problem.seed is not None:
+            self.setup, self.params, self.seed = problem.setup, problem.params, problem.seed
+        if problem.parameter is not None:
+            self.refused[problem.parameter] = problem.message
+        self.changed.emit()
+
+    def show_problem(self, message: str) -> None:
+        """Show something that went wrong outside the engine, which runs on."""
+        self.problem = Problem(message, None, self._failures, False, None, None, None)
+        self.changed.emit()
+
+    def dismiss_problem(self) -> None:
+        """Hide the problem that is shown."""
+        self.problem = None
+        self.changed.emit()
+
+    @property
+    def wanted(self) -> Wanted:
+        """The frozen order for the engine."""
+        return Wanted(
+            build=self._build, params=self.params, running=self.running, K=self.K,
+            auto=self.auto, fps=self.fps, extra_steps=self._extra_steps, movie=self.movie,
+            trace=self._trace, failures=self._failures,
+        )  # fmt: skip
