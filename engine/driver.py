@@ -80,7 +80,7 @@ class Driver:
     ) -> None:
         self._compiles: list[CompileRecord] = []
         self._program: Program | None = None
-        self._build(setup, params, seed, start)
+        self._build(setup, params, seed, start, params)
 
     @property
     def setup(self) -> Setup:
@@ -154,11 +154,10 @@ class Driver:
         if now.dt != old.dt:
             self._origin = (self.step, self.time)
         self._use(now)
-        scale = now.space_size / old.space_size
-        grown = now.length > old.length or now.radius > old.radius
-        if scale != 1 or grown:
+        grown = _grown(old, now)
+        if now.space_size != old.space_size or grown:
             last = self._snapshot
-            self._place(Start(last.pos * scale, last.theta, last.activity), last.step)
+            self._place(_scaled(_start_of(last), old, now), last.step)
             if grown:
                 self._relax(last.activity)
             taken = self._taken(self._run(0), last.step)
@@ -200,15 +199,23 @@ class Driver:
         Compiles only where `rods` or `kernel` differ from the program in use. Raises
         `ParameterError` and keeps the present run where the new one cannot be simulated.
         """
-        seed = self._seed if seed is None else seed
-        self._build(setup or self._setup, params or self._params, seed, start)
+        seed, params = self._seed if seed is None else seed, params or self._params
+        self._build(setup or self._setup, params, seed, start, params)
 
     def reset(self) -> None:
-        """Start anew from the same seed, or from the same arrays."""
-        self._build(self._setup, self._params, self._seed, self._start)
+        """Start anew from the same seed, or from the same arrays with the parameters of now.
 
-    def _build(self, setup: Setup, params: Params, seed: int, start: Start | None) -> None:
-        """Compile if need be, then place the rods. Refusals come before anything is changed."""
+        Where the box or the rods have changed since, the arrays follow as they do in `set`.
+        """
+        self._build(self._setup, self._params, self._seed, self._start, self._start_params)
+
+    def _build(
+        self, setup: Setup, params: Params, seed: int, start: Start | None, start_params: Params
+    ) -> None:
+        """Compile if need be, then place the rods. Refusals come before anything is changed.
+
+        `start_params` are those that the arrays of `start` were made for.
+        """
         schema.check(setup, params)
         check_memory(setup)
         if seed < 0:
@@ -220,15 +227,21 @@ class Driver:
                 "rods", setup.rods, f"does not match a start of {len(start.theta)} rods",
                 f"Set rods to {len(start.theta)}, or start from random places.",
             )  # fmt: skip
-        state = to_device(start or random_start(setup, params, seed), params, 0, seed)
+        if start is None:
+            begin = random_start(setup, params, seed)
+        else:
+            start = Start(np.array(start.pos), np.array(start.theta), np.array(start.activity))
+            begin = _scaled(start, start_params, params)
+        state = to_device(begin, params, 0, seed)
         self._program = self._program_for(setup)
-        self._setup, self._seed, self._start, self._state = setup, seed, start, state
+        self._setup, self._seed, self._state = setup, seed, state
+        self._start, self._start_params = start, start_params
         self._times = BatchTimes()
         self._origin = (0, 0.0)
         self._use(params)
         self._snapshot = self._taken(self._run(0), 0)
-        if start is None:
-            self._relax(None)
+        if start is None or _grown(start_params, params):
+            self._relax(None if start is None else begin.activity)
             self._snapshot = self._taken(self._run(0), 0)
 
     def _program_for(self, setup: Setup) -> Program:
@@ -306,3 +319,11 @@ class Driver:
 
 def _start_of(snapshot: Snapshot) -> Start:
     return Start(snapshot.pos, snapshot.theta, snapshot.activity)
+
+
+def _scaled(start: Start, old: Params, now: Params) -> Start:
+    return replace(start, pos=start.pos * (now.space_size / old.space_size))
+
+
+def _grown(old: Params, now: Params) -> bool:
+    return now.length > old.length or now.radius > old.radius
