@@ -3,9 +3,8 @@
 
     python assets/make_starts.py [--device cpu|gpu] [PRESET ...]
 
-Each preset runs from its random start for `SECONDS` of viewing, with the number of rods of the given
-kind of device, and is written beside its TOML file. A spreading wave has to begin with its spark, so
-the contagion preset keeps only what a second of viewing develops.
+Each preset runs from its random start for so many seconds of viewing, with the number of rods of
+the given kind of device, and is written beside its TOML file.
 """
 
 import argparse
@@ -14,6 +13,7 @@ from bacsim_gui.presets import load_preset, preset_names, write_start
 from bacsim_gui.resources import assets_dir
 from engine import Driver
 
+# A spreading wave has to begin with its spark.
 SECONDS = {"contagion": 1}
 DEFAULT_SECONDS = 30
 

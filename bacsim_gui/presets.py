@@ -4,7 +4,7 @@
 import difflib
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,8 +31,8 @@ class Run:
 
     title: str = "Own run"
     look_for: str = ""
-    setup: Setup = Setup()
-    params: Params = Params()
+    setup: Setup = field(default_factory=Setup)
+    params: Params = field(default_factory=Params)
     K: int = 25
     fps: float = 60.0
     seed: int = 1
