@@ -38,7 +38,8 @@ def params_of(values: SimpleNamespace) -> Params:
     return Params(**{name: float(np.float32(value)) for name, value in vars(values).items()})
 
 
-def _state(rods: Rods, step: int = 0, seed: int = 0) -> State:
+def state_of(rods: Rods, step: int = 0, seed: int = 0) -> State:
+    """`rods` as a State on the device."""
     return State(
         jnp.float32(rods.pos),
         jnp.float32(rods.theta),
@@ -55,7 +56,7 @@ def _sums(kernel: str):
 
 def kernel_sums(kernel: str, rods: Rods, params: Params) -> Sums:
     """The kernel's sums as float64 NumPy."""
-    sums = _sums(kernel)(_state(rods), pack(params))
+    sums = _sums(kernel)(state_of(rods), pack(params))
     return Sums(*(np.asarray(values, np.float64) for values in sums))
 
 
@@ -71,7 +72,7 @@ def step_of(
     rods: Rods, params: Params, kernel: str = "naive", step: int = 0, seed: int = 0
 ) -> tuple[Rods, np.ndarray, np.ndarray]:
     """One time step: the new rods, and the velocity (N, 2) and spin (N,) that led there."""
-    state, motion = _step(kernel)(_state(rods, step, seed), pack(params))
+    state, motion = _step(kernel)(state_of(rods, step, seed), pack(params))
     return (
         reference.rods(state.pos, state.theta, state.activity),
         np.asarray(motion.velocity, np.float64),

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Temporary memory of the K-step program, as XLA reports it. Compiled, not run."""
+
+import functools
+import re
+
+import jax
+import pytest
+
+from engine import Setup
+from engine.program import Program, compile_program
+
+MIB = 2**20
+
+
+@functools.cache
+def program(kernel: str, rods: int) -> Program:
+    return compile_program(Setup(rods=rods, kernel=kernel), "test")
+
+
+def reserved(kernel: str, rods: int) -> int:
+    program_ = program(kernel, rods)
+    read = program_.compiled.memory_analysis().temp_size_in_bytes
+    assert program_.temp_bytes == read
+    assert read > 0
+    return read
+
+
+def test_rowsum_memory_grows_with_the_number_of_rods_not_with_its_square():
+    small, middle, large = (reserved("rowsum", n) for n in (1024, 4096, 16384))
+    assert middle < 4.5 * small
+    assert large < 4.5 * middle
+    # The target is 16 MiB on a CPU; 64 are never to be passed.
+    limit = 16 if jax.default_backend() == "cpu" else 64
+    assert large <= limit * MIB
+
+
+def test_naive_memory_grows_sixteenfold():
+    """The measured "before": N x N arrays, at least one float32 a pair."""
+    small, large = reserved("naive", 1024), reserved("naive", 4096)
+    assert 14 < large / small < 18
+    assert large > 4 * 4096**2
+
+
+@pytest.mark.parametrize(("kernel", "square"), [("rowsum", False), ("naive", True)])
+def test_only_naive_holds_an_array_of_all_pairs(kernel, square):
+    """Whatever is fused or not: in the optimised program no shape has two axes of N rods."""
+    text = program(kernel, 4096).text()
+    assert bool(re.search(r"\[(\d+,)*4096,(\d+,)*4096\b", text)) == square
