@@ -174,7 +174,7 @@ def _measured(
     doing, end = "starting", ""
     for message in _messages(job, folder / f"errors-{threads}.txt"):
         if "row" in message:
-            row = Row(**message["row"])
+            row = _row(message["row"])
             rows[row.kernel, row.n] = row
         elif "traps" in message:
             case = message["kernel"], message["n"]
@@ -189,6 +189,11 @@ def _measured(
         raise BenchError(f"The measuring process ended while {doing}: {end}")
     lost = f"Not measured: the process ended while {doing}: {end}"
     return [rows.get(case, Row(*case, threads, refused=lost)) for case in cases]
+
+
+def _row(values: dict[str, Any]) -> Row:
+    """A row as it was before JSON made lists of its tuples; its traps come in a later message."""
+    return Row(**{**values, "notes": tuple(values["notes"]), "traps": ()})
 
 
 def _messages(job: dict[str, Any], errors: Path) -> Iterator[dict[str, Any]]:

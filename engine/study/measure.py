@@ -76,7 +76,7 @@ def measure(job: dict[str, Any], notes: Sequence[str], say: Say) -> None:
     busy = max(0.0, _others_seconds() - before) / (time.perf_counter() - begin)
     machine["busy_cpus"] = round(busy, 2)
     for kernel, n in map(tuple, job["cases"]):
-        row = Row(kernel, n, job["threads"], **machine)
+        row = Row(kernel, n, _threads(job), **machine)
         if (kernel, n) in cases:
             row = _filled(row, cases[kernel, n])
         else:
@@ -87,6 +87,11 @@ def measure(job: dict[str, Any], notes: Sequence[str], say: Say) -> None:
         say({"share": 0.9, "doing": f"the three traps, {kernel} at {n:,} rods"})
         traps = [asdict(trap) for trap in _traps(cases[kernel, n])]
         say({"kernel": kernel, "n": n, "traps": traps})
+
+
+def _threads(job: dict[str, Any]) -> int:
+    """The CPUs that this process really may use, where the system tells."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else job["threads"]
 
 
 def _machine(notes: Sequence[str]) -> dict[str, Any]:
@@ -125,7 +130,9 @@ def _prepare(
         name = f"{kernel} at {n:,} rods"
         say({"share": 0.4 * i / len(job["cases"]), "doing": f"preparing {name}"})
         try:
-            case = _compiled(kernel, *_start(job, n))
+            program = _compiled(kernel, n)
+            start, params = _start(job, n)
+            case = Case(start, params, program, jax.device_put(pack(params)))
             case.steps = _steps_for(case, job["round_seconds"])
             cases[kernel, n] = case
         except (ParameterError, Refused) as error:
@@ -139,18 +146,16 @@ def _start(job: dict[str, Any], n: int) -> tuple[Start, Params]:
         return standard.load_state(Path(job["state"]))
     kept = Path(job["folder"]) / f"{n}.npz"
     if not kept.exists():
-        check_memory(Setup(rods=n))
         standard.save_state(kept, standard.relaxed_start(n), standard.standard_params(n))
     return standard.load_state(kept)
 
 
-def _compiled(kernel: str, start: Start, params: Params) -> Case:
-    setup = Setup(rods=len(start.theta), kernel=kernel)
+def _compiled(kernel: str, n: int) -> Program:
+    setup = Setup(rods=n, kernel=kernel)
     check_memory(setup)
     # Without this the second kernel would find parts of the first one traced already.
     jax.clear_caches()
-    program = compile_program(setup, "first start")
-    return Case(start, params, program, jax.device_put(pack(params)))
+    return compile_program(setup, "first start")
 
 
 def _steps_for(case: Case, seconds: float) -> int:

@@ -85,7 +85,8 @@ def load_state(path: Path) -> tuple[Start, Params]:
     `OSError` for a missing one.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # Opened here, since numpy leaves a spoilt file open.
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             missing = {"pos", "theta", "activity", "space_size"} - set(file.files)
             if missing:
                 raise ParameterError(
@@ -100,8 +101,7 @@ def load_state(path: Path) -> tuple[Start, Params]:
             "state", str(path), "is not an .npz file", "Write one with numpy.savez."
         ) from error
     space_size = _side(path, arrays["space_size"])
-    start = Start(arrays["pos"], arrays["theta"], arrays["activity"])
-    _check_shapes(path, start)
+    start = _start_of(path, [arrays["pos"], arrays["theta"], arrays["activity"]])
     params = replace(PARAMS, space_size=space_size)
     schema.check(Setup(rods=len(start.pos)), params)
     return start, params
@@ -115,10 +115,8 @@ def _side(path: Path, value: np.ndarray) -> float:
     return float(schema.coerce("space_size", value.item()))
 
 
-def _check_shapes(path: Path, start: Start) -> None:
-    n = len(start.pos) if start.pos.ndim else 0
-    arrays = (start.pos, start.theta, start.activity)
-    shapes = [a.shape for a in arrays]
+def _start_of(path: Path, arrays: list[np.ndarray]) -> Start:
+    shapes, n = [a.shape for a in arrays], arrays[1].size
     if n < 1 or shapes != [(n, 2), (n,), (n,)]:
         raise ParameterError(
             "state", str(path), f"has pos, theta, activity of shapes {shapes}",
@@ -128,3 +126,4 @@ def _check_shapes(path: Path, start: Start) -> None:
         raise ParameterError(
             "state", str(path), "holds values that are no finite numbers", "Give finite numbers."
         )
+    return Start(*[a.astype(np.float64) for a in arrays])
