@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A trace can be opened, and its time is divided among the stages of the step."""
+
+import gzip
+import inspect
+import json
+import os
+import re
+import subprocess
+import sys
+
+import jax
+import pytest
+
+from engine import step
+from engine.driver import Driver, SimulationError
+from engine.params import Params, Setup
+from engine.study.stages import IDLE, STAGES, UNKNOWN, read_operations, stage_times
+from engine.study.trace import TraceError, read_events, trace
+
+
+@pytest.fixture(scope="module")
+def driver() -> Driver:
+    return Driver(Setup(rods=64), Params(space_size=32.0, D_r=0.01), seed=1)
+
+
+@pytest.fixture(scope="module")
+def files(driver, tmp_path_factory):
+    return trace(driver, tmp_path_factory.mktemp("trace") / "new folder", frames=2, K=3)
+
+
+def test_the_perfetto_file_is_gzipped_json_with_the_operations(files, driver):
+    with gzip.open(files.perfetto) as file:
+        events = json.load(file)["traceEvents"]
+    ran = {e["args"]["hlo_op"] for e in events if "hlo_op" in e.get("args", {})}
+    known = read_operations(driver.program.text()).stage
+    assert len(ran & set(known)) > 20
+    assert sum(e.get("name") == "frame" for e in events) == 2
+
+
+def test_the_summary_divides_all_time_among_the_stages(files, driver):
+    summary = json.loads(files.json.read_text(encoding="utf-8"))
+    rows = {row["stage"]: row for row in summary["stages"]}
+    assert tuple(rows) == (*STAGES, UNKNOWN, IDLE)
+    assert sum(row["share"] for row in rows.values()) == pytest.approx(1)
+    total = sum(row["ms_a_step"] for row in rows.values())
+    assert total == pytest.approx(summary["ms_a_step"])
+    assert (summary["frames"], summary["K"], summary["rods"]) == (2, 3, 64)
+    assert summary["complete"]
+    for stage in STAGES:
+        assert rows[stage]["operations"] or rows[stage]["also_in"], stage
+    for stage in ("pair_sums", "noise", "check", "snapshot"):
+        assert rows[stage]["ms_a_step"] > 0
+
+
+def test_the_text_names_every_stage_and_the_profilers_own_cost(files):
+    text = files.text.read_text(encoding="utf-8")
+    for stage in (*STAGES, UNKNOWN, IDLE):
+        assert re.search(rf"^{stage} +[\d.]+ +[\d.]+%", text, re.MULTILINE), stage
+    assert "without the profiler" in text
+
+
+def test_a_trace_moves_the_simulation_on_as_it_says(driver, tmp_path):
+    before = driver.step
+    trace(driver, tmp_path, frames=1, K=2)
+    assert driver.step == before + 4
+
+
+def test_the_stages_are_the_scopes_of_the_step_in_its_order():
+    assert tuple(re.findall(r'named_scope\("(\w+)"\)', inspect.getsource(step))) == STAGES
+
+
+def test_a_second_trace_at_the_same_time_is_refused_plainly(driver, tmp_path):
+    with (
+        jax.profiler.trace(tmp_path / "other"),
+        pytest.raises(TraceError, match="another trace running"),
+    ):
+        trace(driver, tmp_path, frames=1, K=1)
+    assert trace(driver, tmp_path, frames=1, K=1).text.exists()
+
+
+def test_a_simulation_that_stops_says_so_itself(tmp_path):
+    unstable = Driver(Setup(rods=64, kernel="naive"), Params(space_size=32.0, F_prop=1e6), seed=1)
+    with pytest.raises(SimulationError):
+        trace(unstable, tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"no gzip", gzip.compress(b"{}"), gzip.compress(b"[1")])
+def test_a_file_that_is_no_trace_is_refused(tmp_path, content):
+    file = tmp_path / "perfetto_trace.json.gz"
+    file.write_bytes(content)
+    with pytest.raises(TraceError, match="not a Perfetto trace"):
+        read_events(file)
+
+
+SCRIPT = """
+import sys
+from engine import Driver, Params, Setup
+from engine.study.trace import trace
+driver = Driver(Setup(rods=16, kernel="naive"), Params(space_size=20.0))
+print(driver.stats.last.cache, "pair_sums" in trace(driver, sys.argv[1], 1, 2).text.read_text())
+import json
+rows = json.load(open(sys.argv[1] + "/stages.json"))["stages"]
+print(next(row["ms_a_step"] for row in rows if row["stage"] == "pair_sums") > 0)
+"""
+
+
+@pytest.mark.slow
+def test_stages_are_found_in_a_program_from_the_persistent_cache(tmp_path):
+    environment = os.environ | {
+        "JAX_ENABLE_COMPILATION_CACHE": "true",
+        "JAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache"),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "trace")]
+    said = [
+        subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
+    assert [text.split() for text in said] == [["miss", "True", "True"], ["hit", "True", "True"]]
+
+
+# What the program's text tells
+
+TEXT = """HloModule jit_advance, is_scheduled=true
+
+%fused (p: f32[4]) -> f32[4] {
+  %p = f32[4]{0} parameter(0)
+  ROOT %inner = f32[4]{0} add(%p, %p), metadata={op_name="jit(advance)/while/body/limit/add"}
+}
+
+%two_stages (p.1: f32[4]) -> f32[4] {
+  %p.1 = f32[4]{0} parameter(0)
+  %first = f32[4]{0} add(%p.1, %p.1), metadata={op_name="jit(advance)/while/body/propulsion/add"}
+  ROOT %last = f32[4]{0} add(%first, %p.1), metadata={op_name="jit(advance)/while/body/velocity/add"}
+}
+
+%loop_body (t: (s32[], f32[4])) -> (s32[], f32[4]) {
+  %t = (s32[], /*index=1*/f32[4]{0}) parameter(0)
+  ROOT %copy.1 = f32[4]{0} copy(%t)
+}
+
+ENTRY %main (a: f32[4]) -> (s32[], f32[4]) {
+  %a = f32[4]{0} parameter(0)
+  %silent_fusion = f32[4]{0} fusion(%a), kind=kLoop, calls=%fused
+  %mixed_fusion = f32[4]{0} fusion(%a), calls=%two_stages, metadata={op_name="jit(advance)/velocity/add"}
+  %while.1 = (s32[], f32[4]{0}) while(%a), condition=%fused, body=%loop_body, metadata={op_name="jit(advance)/pair_sums/while"}
+  ROOT %tail = f32[4]{0} add(%a, %a), metadata={op_name="jit(advance)/while"}
+}
+"""  # noqa: E501
+
+
+def test_operations_take_their_stage_from_scope_contents_or_caller():
+    operations = read_operations(TEXT)
+    assert operations.module == "jit_advance"
+    assert operations.control == {"while.1"}
+    named = {name: operations.stage.get(name) for name in
+             ("silent_fusion", "mixed_fusion", "while.1", "copy.1", "tail")}  # fmt: skip
+    assert named == {
+        "silent_fusion": "limit",
+        "mixed_fusion": "velocity",
+        "while.1": "pair_sums",
+        "copy.1": "pair_sums",
+        "tail": None,
+    }
+    assert operations.inside["mixed_fusion"] == {"propulsion"}
+
+
+def span(name: str, begin: float, end: float, module: str | None = "jit_advance") -> dict:
+    arguments = {"hlo_op": name, "hlo_module": module} if module else {}
+    return {"ph": "X", "name": name, "ts": begin * 1e6, "dur": (end - begin) * 1e6,
+            "args": arguments}  # fmt: skip
+
+
+def test_each_moment_of_the_frames_is_counted_once():
+    times = stage_times(
+        [
+            {"ph": "M", "name": "thread_name"},
+            span("frame", 10, 20, None),
+            span("frame", 30, 40, None),
+            span("silent_fusion", 9, 11),  # begins before the frame: 1 s of it counts
+            span("while.1", 12, 18),  # its own: 12-13 and 16-18
+            span("copy.1", 13, 16),
+            span("silent_fusion", 22, 25),  # between frames: not counted
+            span("mixed_fusion", 31, 35),  # alone 31-33, shared 33-35
+            span("silent_fusion", 33, 35),
+            span("tail", 36, 37),
+            span("copy.1", 38, 39, "jit_other"),  # another program's
+        ],
+        read_operations(TEXT),
+    )
+    assert times.frames == 2
+    assert times.frame_seconds == pytest.approx(20)
+    assert times.of_stage("limit") == pytest.approx(1 + 1)
+    assert times.of_stage("velocity") == pytest.approx(2 + 1)
+    assert times.of_stage("pair_sums") == pytest.approx(6)
+    assert times.of_stage(UNKNOWN) == pytest.approx(1)
+    assert times.of_stage(IDLE) == pytest.approx(20 - 2 - 3 - 6 - 1)
+    assert sorted(name for name, _ in times.operations("pair_sums")) == ["copy.1", "while.1"]
+
+
+def test_an_operation_lasts_until_it_is_done_on_another_thread():
+    events = [
+        span("frame", 0, 10, None),
+        span("silent_fusion", 1, 2),
+        span("end: silent_fusion", 4, 5, None),
+        span("silent_fusion", 6, 7),
+        span("end: silent_fusion", 8, 9, None),
+    ]
+    times = stage_times(events, read_operations(TEXT))
+    assert times.of_stage("limit") == pytest.approx(4 + 3)
+    assert times.of_stage(IDLE) == pytest.approx(3)
