@@ -40,7 +40,7 @@ def render(snapshot: Snapshot | Scene, view: View, size: tuple[int, int]) -> np.
         PictureError: there is no OpenGL here, or the picture is too large for it.
         ViewError: the view cannot be shown.
     """
-    return surface().render(Scene.of(snapshot), view, size)
+    return surface().render(Scene.of(snapshot), view, size)[..., :3].copy()
 
 
 @lru_cache(maxsize=1)

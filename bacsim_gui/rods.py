@@ -232,7 +232,7 @@ class Surface:
         self.renderer = (glGetString(GL_RENDERER) or b"unknown").decode(errors="replace")
 
     def render(self, scene: Scene, view: View, size: tuple[int, int]) -> np.ndarray:
-        """The picture as (height, width, 3) uint8, its first row being the top.
+        """The picture as (height, width, 4) uint8: red, green, blue, 255; the top row first.
 
         Raises:
             PictureError: the picture is larger than this OpenGL can draw.
@@ -250,7 +250,8 @@ class Surface:
             self._color.resize((height, width, 4))
         with self._frame:
             self._painter.paint(scene, view, size)
-            return gloo.read_pixels((0, 0, width, height), alpha=False)
+            # Four channels, as the framebuffer has them: three would be converted by the driver.
+            return gloo.read_pixels((0, 0, width, height), alpha=True)
 
 
 class EglContext:

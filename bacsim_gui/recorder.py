@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Recording a movie: states go in, an MP4 file comes out. No Qt, no OpenGL, no JAX.
+
+A process of its own draws and encodes, so neither the window nor the engine does any of it, the
+picture has its own size, and a crash here harms no recording. No frame is ever dropped: where
+drawing is slower than the engine, `put` waits.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bacsim_gui import movie_protocol as protocol
+from bacsim_gui.bootstrap import child_environment
+from bacsim_gui.colors import colors
+from bacsim_gui.encoder import EncoderError, ffmpeg_program
+from bacsim_gui.movie_files import free_path, part_path
+from bacsim_gui.mp4 import frame_count
+from bacsim_gui.scene import Scene
+from bacsim_gui.view import View, checked
+
+if TYPE_CHECKING:
+    from engine.snapshot import Snapshot
+
+logger = logging.getLogger(__name__)
+
+# Frames that are put but not yet in the hands of the file's writer, in seconds of the movie, and at
+# least two, as ffmpeg asks for two before it begins. With the half second that the writer gathers
+# before it writes, a kill loses less than two seconds.
+_AHEAD_SECONDS = 0.75
+# States that wait to be sent, in bytes; there is always room for one.
+_QUEUE_BYTES = 64 << 20
+_LARGEST_SIDE = 16384
+_FFMPEG_END_SECONDS = 20.0
+
+
+class RecordingError(RuntimeError):
+    """A movie cannot be recorded or finished; the message is plain and says what is left."""
+
+
+class Recorder:
+    """Records one movie; may be used from any thread.
+
+    While it records, the movie is NAME.part.mp4, which plays even if everything is killed, except
+    for its last two seconds at most. `finish` makes it NAME.mp4. An existing file is never
+    overwritten: the movie takes the next free name, NAME-2.mp4 and so on.
+
+    Args:
+        path: where the movie goes; ends in .mp4.
+        size: width and height in pixels, both even.
+        fps: frames a second of the movie, 2 to 240.
+        view: how the states are looked at.
+        metadata: texts about the movie, for the file: `title` becomes its title, and all of it
+            its comment, as JSON.
+        frames: how many frames the movie is to have, if that is known; only written down, so that
+            an interrupted recording can say what it lacks.
+
+    Attributes:
+        path: where the movie will be, once the free name is known.
+        part: where it is until then.
+
+    Raises:
+        RecordingError: the folder cannot be written, ffmpeg is missing, or an argument is
+            impossible.
+        ViewError: the view cannot be shown.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        size: tuple[int, int] = (1280, 720),
+        fps: float = 30,
+        view: View | None = None,
+        metadata: Mapping[str, str] | None = None,
+        frames: int | None = None,
+    ) -> None:
+        view = View() if view is None else checked(view)
+        colors(view.colormap)
+        _check(size, fps)
+        about = {name: str(text) for name, text in (metadata or {}).items()}
+        if frames is not None:
+            about["frames_asked"] = str(frames)
+        try:
+            program = ffmpeg_program()
+        except EncoderError as missing:
+            raise RecordingError(str(missing)) from missing
+        self.path, self.part = _reserve(Path(path))
+        self._changed = threading.Condition()
+        self._waiting: deque[Scene] = deque()
+        self._ahead = max(2, int(_AHEAD_SECONDS * fps))
+        self._put = self._written = 0
+        self._closed = False
+        self._error: str | None = None
+        self._done: Path | None = None
+        self._last_words: deque[str] = deque(maxlen=40)
+        self._process = _start_process()
+        order = {
+            "protocol": protocol.VERSION,
+            "part": str(self.part),
+            "path": str(self.path),
+            "size": list(size),
+            "fps": fps,
+            "view": view.to_dict(),
+            "metadata": about,
+            "ffmpeg": program,
+        }
+        self._threads = [
+            threading.Thread(target=job, args=arguments, name=f"recorder-{name}", daemon=True)
+            for name, job, arguments in (
+                ("send", self._send, (order,)),
+                ("replies", self._read_replies, ()),
+                ("messages", self._read_messages, ()),
+            )
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def frames_written(self) -> int:
+        """Frames that are encoded; up to half a second of them is not in the file yet."""
+        return self._written
+
+    @property
+    def error(self) -> str | None:
+        """Why the recording ended early, in plain words; None while all is well."""
+        return self._error
+
+    def put(self, snapshot: Snapshot | Scene) -> None:
+        """Add one frame; waits while the recording is too far behind.
+
+        The rods are not copied: the snapshot must stay as it is.
+
+        Raises:
+            RecordingError: the recording has failed, was finished or was abandoned.
+        """
+        scene = Scene.of(snapshot)
+        room = max(1, _QUEUE_BYTES // max(1, scene.rods.nbytes))
+
+        def may_go_on() -> bool:
+            behind = self._put - self._written >= self._ahead
+            full = len(self._waiting) >= room
+            return self._closed or self._error is not None or not (behind or full)
+
+        with self._changed:
+            self._changed.wait_for(may_go_on)
+            if self._error is not None:
+                raise RecordingError(self._error)
+            if self._closed:
+                raise RecordingError(f"The movie {self.path} is finished already.")
+            self._waiting.append(scene)
+            self._put += 1
+            self._changed.notify_all()
+
+    def finish(self) -> Path:
+        """Write what is left, and wait until the movie is complete; returns where it is.
+
+        Raises:
+            RecordingError: the recording has failed, or has no frame. What was recorded stays as
+                `part`.
+        """
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+            empty = self._put == 0 and self._error is None
+        if empty:
+            self.abandon(delete=True)
+            with self._changed:
+                self._error = "No frame was recorded, so there is no movie."
+        with self._changed:
+            self._changed.wait_for(lambda: self._error is not None or self._done is not None)
+        self._end()
+        if self._done is None:
+            raise RecordingError(self._error or "")
+        return self._done
+
+    def abandon(self, *, delete: bool = False) -> None:
+        """Stop at once; what was recorded stays as `part`, or is deleted."""
+        with self._changed:
+            if self._done is not None:
+                return
+            if self._error is None:
+                kept = "" if delete else f" What was recorded until then is in {self.part}."
+                self._error = f"The recording was stopped.{kept}"
+            self._closed = True
+            self._waiting.clear()
+            self._changed.notify_all()
+        self._process.kill()
+        self._end()
+        if delete:
+            self.part.unlink(missing_ok=True)
+
+    def _end(self) -> None:
+        """Wait for the process and the threads to end."""
+        self._process.wait()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join()
+
+    def _send(self, order: Mapping[str, Any]) -> None:
+        """Thread: send what waits, then say that there is no more."""
+        pipe = self._process.stdin
+        assert pipe is not None
+        try:
+            with pipe:
+                protocol.send_json(pipe, protocol.START, order)
+                while (scene := self._next()) is not None:
+                    protocol.send_frame(pipe, scene)
+                if self._error is None:
+                    protocol.send(pipe, protocol.FINISH)
+        except OSError:
+            pass  # the process is gone; its last reply, or the lack of one, tells why
+
+    def _next(self) -> Scene | None:
+        """The next scene to send, waiting for it; None when there will be no more."""
+
+        def ready() -> bool:
+            return bool(self._waiting) or self._closed or self._error is not None
+
+        with self._changed:
+            self._changed.wait_for(ready)
+            if not self._waiting or self._error is not None:
+                return None
+            scene = self._waiting.popleft()
+            self._changed.notify_all()
+            return scene
+
+    def _read_replies(self) -> None:
+        """Thread: follow how far the process is, and how it ends."""
+        pipe = self._process.stdout
+        assert pipe is not None
+        try:
+            with pipe:
+                while (reply := protocol.receive(pipe)) is not None:
+                    self._take(protocol.json_of(reply[1]))
+        except (OSError, protocol.ProtocolError) as problem:
+            self._fail(f"its answer could not be read ({problem})")
+        if self._done is None:
+            status = self._process.wait()
+            how = f"signal {-status}" if status < 0 else f"exit status {status}"
+            # Without the process ffmpeg finishes its file, and holds the messages open until then.
+            self._threads[-1].join(_FFMPEG_END_SECONDS)
+            self._fail(f"the process that records ended unexpectedly ({how})")
+
+    def _take(self, reply: Mapping[str, Any]) -> None:
+        """Act on one reply."""
+        if "error" in reply:
+            self._fail(str(reply["error"]))
+        with self._changed:
+            self._written = max(self._written, int(reply.get("written", 0)))
+            if "done" in reply:
+                self._done = Path(reply["done"])
+            self._changed.notify_all()
+
+    def _fail(self, reason: str) -> None:
+        """Note why the recording ends, unless it has ended already."""
+        if self._error is not None:
+            return
+        logger.warning("Recording to %s failed: %s", self.part, reason)
+        for line in self._last_words:
+            logger.info("The process that records said: %s", line)
+        kept = _what_is_left(self.part, self._put)
+        with self._changed:
+            self._error = f"The recording stopped: {reason.rstrip('.')}. {kept}"
+            self._changed.notify_all()
+
+    def _read_messages(self) -> None:
+        """Thread: keep the last lines that the process printed, for the log."""
+        pipe = self._process.stderr
+        assert pipe is not None
+        with pipe:
+            for line in pipe:
+                self._last_words.append(line.decode(errors="replace").rstrip())
+
+
+def _check(size: tuple[int, int], fps: float) -> None:
+    """Refuse a size or a rate that no movie can have."""
+    for name, value in zip(("width", "height"), size, strict=True):
+        if not isinstance(value, int) or not 16 <= value <= _LARGEST_SIDE:
+            raise RecordingError(f"{name} = {value} is not possible: use 16 to {_LARGEST_SIDE}.")
+        if value % 2:
+            raise RecordingError(
+                f"{name} = {value} is odd, which H.264 movies cannot be: use {value - 1} or "
+                f"{value + 1}."
+            )
+    if not 2 <= fps <= 240:
+        raise RecordingError(f"fps = {fps:g} is not possible: use 2 to 240 frames a second.")
+
+
+def _reserve(path: Path) -> tuple[Path, Path]:
+    """Find a free name for a movie and create the file in which it is recorded."""
+    if path.suffix.lower() != ".mp4":
+        raise RecordingError(f"{path} does not end in .mp4, which is what bacsim records.")
+    number, free = 1, free_path(path)
+    while True:
+        part = part_path(free)
+        try:
+            with part.open("xb"):
+                return free, part
+        except FileExistsError:
+            number += 1
+            free = free_path(path.with_name(f"{path.stem}-{number}{path.suffix}"))
+        except OSError as problem:
+            raise RecordingError(
+                f"The movie cannot be written to the folder {path.parent}: {problem.strerror}. "
+                "Choose another folder."
+            ) from problem
+
+
+def _start_process() -> subprocess.Popen[bytes]:
+    environment = child_environment()
+    # The process must find the same bacsim as this program, and nothing from the current folder.
+    here = str(Path(__file__).resolve().parents[1])
+    paths = [here, environment.get("PYTHONPATH", "")]
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "bacsim_gui.record_process"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        # Ctrl-C in a terminal is for the program, which then ends the recording in order.
+        start_new_session=True,
+    )
+
+
+def _what_is_left(part: Path, put: int) -> str:
+    """A sentence on what a failed recording left behind."""
+    try:
+        frames = frame_count(part)
+    except (OSError, ValueError):
+        frames = 0
+    if frames == 0:
+        part.unlink(missing_ok=True)
+        return "Nothing was recorded."
+    return f"The first {frames} of {put} frames are in {part}, which can be played."
