@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
 // The outline lies outside of the box, so that it never hides a rod.
 uniform float u_space_size;
 uniform float u_pixel;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
 // The periodic box with its outline: a quad a little larger than the box, in model units.
 attribute vec2 a_corner;
 

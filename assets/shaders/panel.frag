@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
 uniform sampler2D u_image;   // alpha already multiplied in
 
 varying vec2 v_at;

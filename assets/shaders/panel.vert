@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
 // A part of the legend: a picture shown pixel for pixel.
 attribute vec2 a_corner;
 

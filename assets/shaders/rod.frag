@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
 // Coverage of the pixel by the capsule, and its colour. Lengths are turned into pixels first.
 uniform float u_half_length;
 uniform float u_radius;

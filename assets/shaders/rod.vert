@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
 // One capsule: a quad around the rod, one pixel wider than the rod on each side.
 // Lengths are in model units.
 attribute vec2 a_corner;     // corner of the quad, (-1, -1) to (1, 1)
