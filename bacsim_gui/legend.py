@@ -174,6 +174,7 @@ def _scale_panel(bar: ScaleBar, background: str, place: Layout, size: tuple[int,
         sheet.write(pad, top, label, em)
     if place.strip == "right":
         left = size[0] - place.margin - round(STRIP_WIDTH * em)
+        left = min(left, size[0] - sheet.image.shape[1])
         return sheet.panel(left, size[1] - place.margin - height)
     return sheet.panel(place.margin, size[1] - place.margin // 2 - height)
 

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of the window draw with software OpenGL on a display of their own (pytest-xvfb)."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bacsim_gui.bootstrap import prepare_window
+
+# Before a test module imports Qt, VisPy or OpenGL.
+prepare_window()
+
+from bacsim_gui.encoder import ffmpeg_program  # noqa: E402
+from bacsim_gui.scene import Scene  # noqa: E402
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that draws asks for a display, and with it for the one application of Qt."""
+    for item in items:
+        if item.get_closest_marker("gl") is not None and isinstance(item, pytest.Function):
+            for name in ("qapp", "display"):
+                item.fixturenames.insert(0, name)
+
+
+@pytest.fixture(scope="session")
+def display() -> None:
+    if sys.platform == "linux" and not os.environ.get("DISPLAY"):
+        pytest.fail("No display for tests that draw: install Xvfb (apt-get install -y xvfb xauth).")
+
+
+def swarm(rods: int = 300, seed: int = 1, space_size: float = 40.0) -> Scene:
+    """Rods at random; the activity rises with x."""
+    values = np.random.default_rng(seed).random((rods, 4))
+    values *= (space_size, space_size, 2 * np.pi, 1)
+    values[:, 3] = values[:, 0] / space_size
+    return Scene(values.astype(np.float32), space_size, length=4.0, radius=0.5, step=7, time=0.5)
+
+
+def one_rod(
+    x: float, y: float, theta: float = 0.0, activity: float = 1.0, space_size: float = 20.0
+) -> Scene:
+    """A single rod, core length 4 and radius 1."""
+    rods = np.array([[x, y, theta, activity]], np.float32)
+    return Scene(rods, space_size, length=4.0, radius=1.0)
+
+
+def decoded(path: Path, size: tuple[int, int]) -> np.ndarray:
+    """All frames of a movie, (frames, height, width, 3) uint8, as any player shows them."""
+    command = [ffmpeg_program(), "-loglevel", "error", "-i", str(path)]
+    command += ["-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
+    raw = subprocess.run(command, capture_output=True, check=True).stdout
+    return np.frombuffer(raw, np.uint8).reshape(-1, size[1], size[0], 3)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The default colour map against the definitions of OKLab and of colour blindness."""
+
+import numpy as np
+import pytest
+
+from bacsim_gui.colors import COLOR_COUNT, colors
+from bacsim_gui.view import BACKGROUNDS, COLORMAPS, ViewError
+
+# Machado, Oliveira, Fernandes 2009, complete lack of one kind of cone; on linear RGB.
+SIGHT = {
+    "normal": np.eye(3),
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "tritanopia": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+}
+# Ottosson 2020: linear RGB to cone responses, and those, after a cube root, to L, a, b.
+CONES = [
+    [0.4122214708, 0.5363325363, 0.0514459929],
+    [0.2119034982, 0.6806995451, 0.1073969566],
+    [0.0883024619, 0.2817188376, 0.6299787005],
+]
+LAB = [
+    [0.2104542553, 0.7936177850, -0.0040720468],
+    [1.9779984951, -2.4285922050, 0.4505937099],
+    [0.0259040371, 0.7827717662, -0.8086757660],
+]
+
+
+def oklab(rgb: np.ndarray, sight: str = "normal") -> np.ndarray:
+    c = np.asarray(rgb, float) / 255
+    linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(linear @ np.transpose(SIGHT[sight]), 0, 1)
+    return np.cbrt(seen @ np.transpose(CONES)) @ np.transpose(LAB)
+
+
+def least_distance(name: str, sight: str) -> float:
+    """Of any two of the colours of activity 0, 1/4, 1/2, 3/4, 1."""
+    five = oklab(colors(name)[np.linspace(0, COLOR_COUNT - 1, 5).astype(int)], sight)
+    apart = np.linalg.norm(five[:, None] - five[None], axis=-1)
+    return float(apart[np.triu_indices(5, 1)].min())
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+def test_five_levels_of_activity_are_told_apart_by_everyone(sight: str) -> None:
+    assert least_distance("glow", sight) > 0.15
+
+
+def test_the_default_map_serves_the_colour_blind_better_than_known_ones() -> None:
+    def worst(name: str) -> float:
+        return min(least_distance(name, sight) for sight in SIGHT)
+
+    assert worst("glow") > worst("viridis") > worst("plasma")
+
+
+def test_the_default_map_is_perceptually_even_and_rises_in_lightness() -> None:
+    lab = oklab(colors("glow"))
+    steps = np.linalg.norm(lab[16:] - lab[:-16], axis=1)
+    assert steps.min() > 0.8 * steps.mean()
+    assert steps.max() < 1.2 * steps.mean()
+    assert (lab[8:, 0] > lab[:-8, 0]).all()
+
+
+def test_the_default_map_has_distinct_hues() -> None:
+    lab = oklab(colors("glow")[[0, 64, 128, 192, 255]])
+    hue = np.unwrap(np.arctan2(lab[:, 2], lab[:, 1]))
+    assert (np.diff(np.degrees(hue)) > 15).all()
+    assert np.degrees(hue[-1] - hue[0]) > 180
+
+
+@pytest.mark.parametrize("background", ["dark", "black"])
+def test_every_activity_stands_out_from_the_dark_grounds(background: str) -> None:
+    ground = oklab(np.array(BACKGROUNDS[background].inside))
+    assert np.linalg.norm(oklab(colors("glow")) - ground, axis=1).min() > 0.2
+
+
+@pytest.mark.parametrize("name", COLORMAPS)
+def test_the_offered_maps_exist(name: str) -> None:
+    assert colors(name).shape == (COLOR_COUNT, 3)
+    assert colors(name).dtype == np.uint8
+
+
+def test_an_unknown_map_is_refused_by_name() -> None:
+    with pytest.raises(ViewError, match="colormap = 'glwo' is unknown: use one of glow"):
+        colors("glwo")

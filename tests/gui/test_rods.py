@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The picture, pixel by pixel, against distances computed with NumPy."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bacsim_gui.colors import COLOR_COUNT, colors
+from bacsim_gui.offscreen import render
+from bacsim_gui.scene import Scene
+from bacsim_gui.view import BACKGROUNDS, View, camera
+from tests.gui.conftest import one_rod, swarm
+
+pytestmark = pytest.mark.gl
+
+SIZE = (400, 400)
+# Nothing but rods on black, so that brightness is coverage.
+BARE = View(background="black", show_box=False, show_color_bar=False, show_scale_bar=False)
+
+
+def distances(scene: Scene, view: View, size: tuple[int, int]) -> np.ndarray:
+    """From the middle of each pixel to the nearest rod's surface, in pixels, negative inside.
+
+    Periodic; infinite outside of the box, and unknown (nan) where the box ends inside a pixel.
+    """
+    at = camera(view, scene.space_size, size)
+    columns, rows = np.meshgrid(np.arange(size[0]) + 0.5, np.arange(size[1]) + 0.5)
+    x, y = (columns - at.left) / at.scale, (at.bottom - rows) / at.scale
+    nearest = np.full(x.shape, np.inf)
+    for cx, cy, theta, _ in scene.rods.astype(float):
+        dx, dy = x - cx, y - cy
+        dx -= scene.space_size * np.round(dx / scene.space_size)
+        dy -= scene.space_size * np.round(dy / scene.space_size)
+        along = np.cos(theta) * dx + np.sin(theta) * dy
+        t = np.clip(along, -scene.length / 2, scene.length / 2)
+        distance = np.hypot(dx - t * np.cos(theta), dy - t * np.sin(theta)) - scene.radius
+        nearest = np.minimum(nearest, distance * at.scale)
+    box = scene.space_size
+    inward = np.minimum(np.minimum(x, box - x), np.minimum(y, box - y)) * at.scale
+    nearest[inward < 0] = np.inf
+    nearest[np.abs(inward) < 1] = np.nan
+    return nearest
+
+
+def lit(picture: np.ndarray) -> np.ndarray:
+    return picture.max(axis=-1) > 0
+
+
+def pixel(scene: Scene, view: View, size: tuple[int, int], x: float, y: float) -> tuple[int, int]:
+    """Row and column of the pixel at a point of the model."""
+    column, row = camera(view, scene.space_size, size).to_picture(x, y)
+    return int(row), int(column)
+
+
+@pytest.mark.parametrize("theta", [0.0, 0.4, np.pi / 2, 2.5, -1.0])
+@pytest.mark.parametrize("zoom", [1.0, 2.5])
+def test_a_rod_is_a_capsule_with_round_ends(theta: float, zoom: float) -> None:
+    scene, view = one_rod(10, 10, theta), replace(BARE, zoom=zoom)
+    picture, distance = render(scene, view, SIZE), distances(scene, view, SIZE)
+    assert lit(picture)[distance < -0.75].all()
+    assert not lit(picture)[distance > 0.75].any()
+
+
+@pytest.mark.parametrize("activity", [0.0, 0.25, 0.5, 0.8, 1.0])
+@pytest.mark.parametrize("colormap", ["glow", "viridis"])
+def test_a_rod_has_the_colour_of_its_activity(activity: float, colormap: str) -> None:
+    scene, view = one_rod(10, 10, 0.3, activity), replace(BARE, colormap=colormap)
+    x, y = 10 + 0.5 * np.cos(0.3), 10 + 0.5 * np.sin(0.3)
+    shown = render(scene, view, SIZE)[pixel(scene, view, SIZE, x, y)]
+    wanted = colors(colormap)[round(activity * (COLOR_COUNT - 1))]
+    np.testing.assert_allclose(shown.astype(int), wanted, atol=3)
+
+
+def test_an_activity_outside_of_0_to_1_has_the_nearest_colour() -> None:
+    for activity, index in ((-3.0, 0), (2.0, 255)):
+        scene = one_rod(10, 10, 0.0, activity)
+        shown = render(scene, BARE, SIZE)[pixel(scene, BARE, SIZE, 10.5, 10)]
+        np.testing.assert_allclose(shown.astype(int), colors("glow")[index], atol=3)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "theta"), [(0.2, 10, 0.3), (19.9, 7, 0.0), (10, 0, 1.5), (19.8, 19.7, 0.8)]
+)
+def test_a_rod_across_an_edge_is_seen_on_both_sides(x: float, y: float, theta: float) -> None:
+    scene = one_rod(x, y, theta)
+    picture, distance = render(scene, BARE, SIZE), distances(scene, BARE, SIZE)
+    assert lit(picture)[distance < -0.75].all()
+    assert not lit(picture)[distance > 0.75].any()
+    at = camera(BARE, scene.space_size, SIZE)
+    columns = np.flatnonzero(lit(picture).any(axis=0))
+    rows = np.flatnonzero(lit(picture).any(axis=1))
+    wide = columns[-1] - columns[0] > 18 * at.scale
+    high = rows[-1] - rows[0] > 18 * at.scale
+    assert (wide, high) == (x < 1 or x > 19, y < 1 or y > 19)
+
+
+def test_many_rods_are_where_they_should_be() -> None:
+    scene = swarm(60)
+    for size in ((300, 300), (500, 320)):
+        picture, distance = render(scene, BARE, size), distances(scene, BARE, size)
+        assert lit(picture)[distance < -0.75].all()
+        assert not lit(picture)[distance > 0.75].any()
+
+
+@pytest.mark.parametrize("pixels", [0.05, 0.2, 0.45, 0.8, 1.0])
+def test_a_thin_rod_is_as_bright_as_it_is_large(pixels: float) -> None:
+    """The sum of coverages is the area in pixels, however thin the rods are."""
+    box, side, view = 1000.0, 400, replace(BARE, colormap="gray")
+    scale = camera(view, box, (side, side)).scale
+    radius, rng = pixels / scale, np.random.default_rng(5)
+    # Twenty by twenty, so that none lies on another.
+    grid = np.stack(np.meshgrid(*[np.linspace(30, 970, 20)] * 2), axis=-1).reshape(-1, 2)
+    places = grid + rng.uniform(-5, 5, (400, 2))
+    rods = np.column_stack([places, rng.uniform(0, 6.3, 400), np.ones(400)]).astype(np.float32)
+    scene = Scene(rods, box, 8 * radius, radius)
+    covered = render(scene, view, (side, side))[..., 0].astype(float).sum() / 255
+    area = 400 * (2 * radius * scene.length + np.pi * radius**2) * scale**2
+    # The faintest rods lie between two of the 256 levels of brightness.
+    assert covered == pytest.approx(area, rel=0.1 if pixels < 0.1 else 0.04)
+
+
+def test_touching_rods_are_told_apart() -> None:
+    rods = np.array([[10, 9, 0, 1], [10, 11, 0, 1]], np.float32)
+    scene = Scene(rods, 20.0, length=4.0, radius=1.0)
+    picture = render(scene, BARE, SIZE).astype(int)
+    middle = picture[pixel(scene, BARE, SIZE, 11, 9)].sum()
+    contact = picture[pixel(scene, BARE, SIZE, 11, 10)].sum()
+    assert contact < 0.7 * middle
+
+
+def test_the_tail_of_a_rod_is_darker_than_its_head() -> None:
+    scene = one_rod(10, 10, 0.0)
+    picture = render(scene, BARE, SIZE).astype(int)
+    head = picture[pixel(scene, BARE, SIZE, 12.2, 10)].sum()
+    tail = picture[pixel(scene, BARE, SIZE, 7.8, 10)].sum()
+    assert tail < 0.85 * head
+
+
+def test_a_larger_picture_shows_the_same_larger() -> None:
+    scene, view = swarm(40), replace(BARE, zoom=2)
+    small = render(scene, view, (480, 400)).astype(float)
+    large = render(scene, view, (1440, 1200)).astype(float)
+    shrunk = large.reshape(400, 3, 480, 3, 3).mean(axis=(1, 3))
+    same = np.abs(small - shrunk).mean()
+    assert same < 0.5
+    # One pixel off is much worse.
+    assert np.abs(small - np.roll(shrunk, 1, axis=0)).mean() > 5 * same
+
+
+@pytest.mark.parametrize("background", BACKGROUNDS)
+def test_around_the_box_there_is_plain_background(background: str) -> None:
+    view = View(background=background, show_color_bar=False, show_scale_bar=False)
+    scene, size = swarm(500), (500, 300)
+    picture = render(scene, view, size)
+    at = camera(view, scene.space_size, size)
+    left = int(at.left) - 2
+    right = int(at.left + at.scale * scene.space_size) + 3
+    outside = BACKGROUNDS[background].outside
+    assert (picture[:, :left] == outside).all()
+    assert (picture[:, right:] == outside).all()
+    edge = picture[150, left : left + 4].astype(int)
+    assert np.abs(edge - outside).sum() > 60
+    without = render(scene, replace(view, show_box=False), size)
+    assert (without[:, : left + 1] == outside).all()
+
+
+def test_a_zoomed_picture_shows_what_is_in_its_middle() -> None:
+    scene = one_rod(3, 17, 0.0)
+    view = replace(BARE, center=(3.0, 17.0), zoom=5.0)
+    picture = render(scene, view, SIZE)
+    assert lit(picture)[SIZE[1] // 2, SIZE[0] // 2]
+    assert (lit(picture) == (distances(scene, view, SIZE) < 0)).mean() > 0.99
+
+
+def test_the_legend_is_drawn_pixel_for_pixel() -> None:
+    from bacsim_gui.legend import legend
+
+    scene, size = swarm(0), (640, 360)
+    for background in BACKGROUNDS:
+        view = View(background=background)
+        picture = render(scene, view, size).astype(float)
+        for panel in legend(scene, view, size):
+            height, width, _ = panel.image.shape
+            part = picture[panel.top : panel.top + height, panel.left : panel.left + width]
+            ground = np.array(BACKGROUNDS[background].outside)
+            alpha = panel.image[..., 3:] / 255.0
+            np.testing.assert_allclose(part, panel.image[..., :3] + (1 - alpha) * ground, atol=2)
+
+
+def test_no_rods_is_an_empty_box() -> None:
+    assert not lit(render(swarm(0), BARE, SIZE)).any()
+    # and rods come back afterwards
+    assert lit(render(swarm(5), BARE, SIZE)).any()
+
+
+def test_the_buffer_grows_by_half_and_is_kept() -> None:
+    from bacsim_gui.offscreen import surface
+
+    rods = surface()._painter._rods
+    render(swarm(3000), BARE, SIZE)
+    capacity, buffer = rods.capacity, rods._buffer
+    assert capacity >= rods.count >= 3000
+    for seed in range(3):
+        render(swarm(2500, seed), BARE, SIZE)
+        assert rods.capacity == capacity
+        assert 2500 <= rods.count <= capacity
+    render(swarm(capacity), BARE, SIZE)
+    assert rods.capacity >= 1.5 * capacity
+    assert rods._buffer is buffer
+
+
+def test_a_smaller_scene_leaves_nothing_of_a_larger_one() -> None:
+    before = render(one_rod(10, 10), BARE, SIZE)
+    render(swarm(2000), BARE, SIZE)
+    np.testing.assert_array_equal(render(one_rod(10, 10), BARE, SIZE), before)

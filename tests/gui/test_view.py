@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bacsim_gui.view import (
+    BACKGROUNDS,
+    COLORMAPS,
+    SMALLEST_WITH_LEGEND,
+    ZOOM_RANGE,
+    View,
+    ViewError,
+    camera,
+    checked,
+    layout,
+    panned,
+    zoomed,
+)
+
+SIZES = st.tuples(st.integers(200, 4000), st.integers(200, 4000))
+
+
+def test_a_view_survives_json() -> None:
+    view = View(center=(3.0, 4.5), zoom=2.5, colormap="viridis", background="white", show_box=False)
+    assert View.from_dict(json.loads(json.dumps(view.to_dict()))) == view
+    assert View.from_dict({}) == View()
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ({"zom": 2}, "Did you mean 'zoom'"),
+        ({"zoom": 0}, "zoom = 0"),
+        ({"zoom": "two"}, "zoom = 'two'"),
+        ({"zoom": float("nan")}, "zoom = nan"),
+        ({"center": [1]}, "center = [1]"),
+        ({"center": ["a", 2]}, "center"),
+        ({"center": [1, float("inf")]}, "center"),
+        ({"background": "green"}, "dark, black, white"),
+        ({"show_box": 1}, "show_box = 1"),
+        ({"colormap": 7}, "colormap = 7"),
+    ],
+)
+def test_a_view_that_cannot_be_shown_is_refused_by_name(values: dict, named: str) -> None:
+    with pytest.raises(ViewError) as refused:
+        View.from_dict(values)
+    assert named in str(refused.value)
+
+
+@pytest.mark.parametrize("background", BACKGROUNDS)
+def test_every_background_can_be_shown(background: str) -> None:
+    assert checked(View(background=background)).colors is BACKGROUNDS[background]
+    assert View().colormap == COLORMAPS[0]
+
+
+@given(SIZES, st.floats(1.0, 1e4), st.booleans(), st.booleans())
+def test_at_zoom_1_the_whole_box_is_in_the_picture(
+    size: tuple[int, int], box: float, bar: bool, scale: bool
+) -> None:
+    view = View(show_color_bar=bar, show_scale_bar=scale)
+    at = camera(view, box, size)
+    left, bottom = at.to_picture(0, 0)
+    right, top = at.to_picture(box, box)
+    assert 0 <= left < right <= size[0]
+    assert 0 <= top < bottom <= size[1]
+    content = layout(view, size).content
+    room = min(content[2] - content[0], content[3] - content[1])
+    assert right - left == pytest.approx(room)
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (720, 720), (720, 1280), (800, 600)])
+def test_the_legend_takes_no_more_than_a_tenth_of_the_box(size: tuple[int, int]) -> None:
+    with_legend = camera(View(), 1.0, size).scale
+    without = camera(View(show_color_bar=False, show_scale_bar=False), 1.0, size).scale
+    assert with_legend >= 0.9 * without
+    if size == (1280, 720):
+        assert with_legend == without
+
+
+def test_a_tiny_picture_is_all_box() -> None:
+    size = (SMALLEST_WITH_LEGEND - 1, 200)
+    assert layout(View(), size).strip == "none"
+    assert camera(View(), 1.0, size).scale == size[0]
+
+
+@pytest.mark.parametrize("size", [(640, 480), (700, 700), (1280, 720)])
+def test_a_larger_picture_shows_the_same_larger(size: tuple[int, int]) -> None:
+    view = View(center=(3, 8), zoom=1.7)
+    small = camera(view, 20.0, size)
+    large = camera(view, 20.0, (3 * size[0], 3 * size[1]))
+    for x, y in ((0, 0), (20, 3), (7, 20)):
+        px, py = small.to_picture(x, y)
+        assert large.to_picture(x, y) == pytest.approx((3 * px, 3 * py))
+
+
+@given(SIZES, st.floats(0.2, 0.8), st.floats(0.2, 0.8), st.floats(1.0, 20.0))
+def test_zooming_keeps_the_point_under_the_mouse(
+    size: tuple[int, int], x: float, y: float, factor: float
+) -> None:
+    view, box = View(), 50.0
+    pixel = camera(view, box, size).to_picture(x * box, y * box)
+    closer = zoomed(view, box, size, pixel, factor)
+    assert closer.zoom == pytest.approx(factor)
+    assert camera(closer, box, size).to_model(*pixel) == pytest.approx((x * box, y * box))
+    back = zoomed(closer, box, size, pixel, 1 / factor)
+    assert back.zoom == pytest.approx(1.0)
+    assert back.center == pytest.approx((box / 2, box / 2))
+
+
+def test_zoom_stays_in_its_range() -> None:
+    size, pixel = (800, 600), (400.0, 300.0)
+    low, high = ZOOM_RANGE
+    assert zoomed(View(), 10.0, size, pixel, 1e9).zoom == high
+    assert zoomed(View(), 10.0, size, pixel, 1e-9).zoom == low
+    assert checked(zoomed(View(), 10.0, size, pixel, 1e9))
+
+
+def test_panning_moves_the_picture_with_the_mouse_but_not_out_of_the_box() -> None:
+    size, box, view = (800, 600), 10.0, View(zoom=4.0)
+    before, after = camera(view, box, size), camera(panned(view, box, size, 30, -20), box, size)
+    px, py = before.to_picture(5, 5)
+    assert after.to_picture(5, 5) == pytest.approx((px + 30, py - 20))
+    far = panned(view, box, size, 1e6, 1e6)
+    assert far.center == (0.0, box)
