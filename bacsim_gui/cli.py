@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`bacsim`: movies, benchmarks and traces without a window.
+"""`bacsim`: movies, benchmarks, traces and a look at the installation, without a window.
 
 Statuses: 0, 2 for a command line that cannot be followed, 1 for a run that failed, 130 for Ctrl-C.
 Each of these is said in one line on standard error. Neither Qt nor OpenGL is imported here, and JAX
@@ -55,6 +55,8 @@ def parser() -> argparse.ArgumentParser:
     _add_movie(commands)
     _add_bench(commands)
     _add_trace(commands)
+    text = "say what is installed here and what works"
+    _add_command(commands, "doctor", text, doctor)
     return made
 
 
@@ -230,6 +232,14 @@ def trace(arguments: argparse.Namespace, command: PlainParser) -> None:
             raise RunError(str(error)) from error
     print(files.text.read_text(encoding="utf-8"))
     print(f"{files.perfetto.resolve()}: drop it on https://ui.perfetto.dev")
+
+
+def doctor(_arguments: argparse.Namespace, _command: PlainParser) -> None:
+    """Print what is installed and what works, as it is found."""
+    from bacsim_gui.doctor import findings
+
+    for name, found in findings():
+        print(f"{name:14} {found}", flush=True)
 
 
 def _checked(command: PlainParser, read: Callable[[], Found]) -> Found:

@@ -235,6 +235,19 @@ def test_trace_prints_the_stages_and_where_the_files_are(bacsim, tmp_path):
     }
 
 
+@pytest.mark.gl
+def test_doctor_says_what_works(bacsim):
+    done = bacsim("doctor")
+    assert done.returncode == 0, done.stderr
+    found = {line[:14].strip(): line[14:].strip() for line in done.stdout.splitlines()}
+    assert found["bacsim"].startswith(__version__)
+    assert "jax 0." in found["packages"]
+    assert "missing" not in found["packages"]
+    assert found["compile cache"] == "off (BACSIM_CACHE)"
+    assert found["pictures"] == "OpenGL without a window works"
+    assert found["movies"].startswith("ffmpeg version")
+
+
 def test_the_log_file_is_kept_and_rotated(environment, tmp_path):
     script = (
         "from bacsim_gui.logfile import start_log; import logging; print(start_log('bacsim'));"
