@@ -79,7 +79,10 @@ class Worker:
         try:
             return bool(action())
         except Exception as error:
-            log.exception("the engine refused or failed")
+            if is_plain(error):
+                log.info("refused: %s", error)
+            else:
+                log.exception("the engine failed")
             self._fail(error)
             return True
 
@@ -181,6 +184,7 @@ class Worker:
         steps = min(steps, self._to_go)
         if self._writer is not None:
             steps = min(steps, self._to_movie_frame)
+        self._seam.tell(phase="running")
         began = time.perf_counter()
         self._snapshot = driver.advance(steps)
         took = time.perf_counter() - began
@@ -306,9 +310,14 @@ class MovieError(RuntimeError):
     """A recording that could not be begun or finished; the simulation is not to blame."""
 
 
+def is_plain(error: Exception) -> bool:
+    """Whether it is one of ours, whose words are already meant for the user."""
+    return type(error).__module__.split(".")[0] in ("engine", "bacsim_gui")
+
+
 def plain_message(error: Exception) -> str:
     """One plain sentence about `error`, with a remedy."""
-    if type(error).__module__.split(".")[0] in ("engine", "bacsim_gui"):
+    if is_plain(error):
         return str(error)
     first = str(error).strip().split("\n")[0] or "no details"
     if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in first:

@@ -257,7 +257,7 @@ class Session(QObject):
         """Steps between two movie frames, so that the movie runs at the window's pace."""
         return max(1, round(K * self.fps / self.movie_settings.fps))
 
-    def start_movie(self, view: View, K: int) -> None:
+    def start_movie(self, view: View, K: int, first_step: int) -> None:
         """Begin to record what `view` shows, at the pace of `K` steps a frame of the window."""
         self._serial += 1
         settings = self.movie_settings
@@ -269,16 +269,19 @@ class Session(QObject):
             n += 1
         self.movie = Movie(
             self._serial, path, (settings.width, settings.height), settings.fps,
-            self.movie_steps(K), view, self._metadata(),
+            self.movie_steps(K), view, self._metadata(self.movie_steps(K), first_step),
         )  # fmt: skip
         self.changed.emit()
 
-    def _metadata(self) -> dict[str, str]:
+    def _metadata(self, steps: int, first_step: int) -> dict[str, str]:
         """All that is needed to make the movie again; its text goes into the file."""
         return {
             "title": self.run.title,
             "bacsim": __version__,
             "seed": str(self.seed),
+            "first_step": str(first_step),
+            "steps_a_frame": str(steps),
+            "start": "random" if self._start is None else "kept arrays",
             "parameters": json.dumps(schema.to_mapping(self.setup, self.params)),
         }
 

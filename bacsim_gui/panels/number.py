@@ -3,14 +3,16 @@
 
 import math
 
-from PyQt6.QtCore import QSize, Qt, pyqtSignal
+from PyQt6.QtCore import QEvent, QSize, Qt, pyqtSignal
 from PyQt6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QWheelEvent
 from PyQt6.QtWidgets import QLineEdit, QSlider, QWidget
 
 from bacsim_gui import theme
 from engine.schema import Field, Value
 
-SLIDER_STEPS = 1000
+# The most positions of a linear slider; and those of a logarithmic one, so few that three digits
+# tell neighbours apart.
+LINEAR_STEPS, LOG_STEPS = 1000, 400
 
 
 def shown(value: Value) -> str:
@@ -69,11 +71,19 @@ class NumberField(QLineEdit):
             self.clearFocus()
         elif key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             self.nudged.emit(1 if key == Qt.Key.Key_Up else -1)
-        elif key == Qt.Key.Key_Space and a0 is not None:
-            # A number holds no space: leave the key to run and pause.
-            a0.ignore()
         else:
             super().keyPressEvent(a0)
+
+    def event(self, a0: QEvent | None) -> bool:  # noqa: D102
+        if (
+            isinstance(a0, QKeyEvent)
+            and a0.type() == QEvent.Type.ShortcutOverride
+            and a0.key() == Qt.Key.Key_Space
+        ):
+            # A number holds no space: leave the key to run and pause.
+            a0.ignore()
+            return True
+        return super().event(a0)
 
     def paintEvent(self, a0: QPaintEvent | None) -> None:  # noqa: D102
         super().paintEvent(a0)
@@ -94,15 +104,18 @@ class ValueSlider(QSlider):
     def __init__(self, field: Field, parent: QWidget | None = None) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
         self._field = field
-        self.setRange(0, SLIDER_STEPS)
-        self.setPageStep(SLIDER_STEPS // 20)
+        steps = LOG_STEPS
+        if not field.log:
+            steps = min(LINEAR_STEPS, max(1, round((field.high - field.low) / field.step)))
+        self.setRange(0, steps)
+        self.setPageStep(max(1, steps // 20))
         self.setMinimumWidth(60)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.valueChanged.connect(lambda position: self.slid.emit(self.value_at(position)))
 
     def value_at(self, position: int) -> Value:
         """The value at a position of the slider, rounded to the declared step."""
-        f, part = self._field, position / SLIDER_STEPS
+        f, part = self._field, position / self.maximum()
         if f.log:
             value = f.low * (f.high / f.low) ** part
             # Three digits: the declared step is too coarse at one end or too fine at the other.
@@ -120,7 +133,7 @@ class ValueSlider(QSlider):
             part = math.log(value / f.low) / math.log(f.high / f.low)
         else:
             part = (value - f.low) / (f.high - f.low)
-        return round(min(max(part, 0.0), 1.0) * SLIDER_STEPS)
+        return round(min(max(part, 0.0), 1.0) * self.maximum())
 
     def show_value(self, value: float) -> None:
         """Move the handle without telling anybody."""

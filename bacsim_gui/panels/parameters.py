@@ -74,11 +74,11 @@ class ParameterPanel(QWidget):
                 refusal=session.refused.get(name, ""),
             )  # fmt: skip
         self.derived.show_values(session, K)
-        self._title.setText(session.run.title)
-        self._about.setText(session.run.look_for)
-        self._about.setVisible(bool(session.run.look_for))
-        self._note.setText(session.run.note)
-        self._note.setVisible(bool(session.run.note))
+        self.title.setText(session.run.title)
+        self.about.setText(session.run.look_for)
+        self.about.setVisible(bool(session.run.look_for))
+        self.note.setText(session.run.note)
+        self.note.setVisible(bool(session.run.note))
         self.warning.setText("\n".join(session.warnings))
         self.warning_box.setVisible(bool(session.warnings))
         unsafe = session.params.dt > schema.largest_safe_dt(session.params)
@@ -113,10 +113,10 @@ class ParameterPanel(QWidget):
         rows = QVBoxLayout(card)
         rows.setContentsMargins(14, 10, 12, 10)
         rows.setSpacing(4)
-        self._title = label(role="heading")
-        self._about = label(wrap=True)
-        self._note = label(wrap=True)
-        for widget in (self._title, self._about, self._note):
+        self.title = label(role="heading")
+        self.about = label(wrap=True)
+        self.note = label(wrap=True)
+        for widget in (self.title, self.about, self.note):
             rows.addWidget(widget)
         return card
 

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`bacsim-gui`: the window. Flags are derived from the declaration of the parameters.
+
+Neither Qt nor JAX is imported before the command line is known to be good.
+"""
+
+import argparse
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bacsim_gui import __version__
+from bacsim_gui.device import device_note
+from bacsim_gui.flags import DEFAULT_PRESET, PlainParser, add_run_flags, make_run, whole
+from bacsim_gui.logfile import start_log
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line of `bacsim-gui`."""
+    made = PlainParser(
+        prog="bacsim-gui",
+        description="Watch rods swarm, tune the model live, record movies.",
+        epilog="A preset or a file replaces the defaults, and a flag replaces both.",
+        allow_abbrev=False,
+    )  # fmt: skip
+    made.add_argument("--version", action="version", version=f"bacsim {__version__}")
+    leave = made.add_argument_group("leave by itself")
+    leave.add_argument("--frames", metavar="INT", help="leave after so many drawn frames")
+    leave.add_argument(
+        "--screenshot", metavar="FILE", help="write a picture of the window (PNG) before leaving"
+    )
+    add_run_flags(made)
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the window; the status to leave with."""
+    command = parser()
+    arguments = command.parse_args(argv)
+    try:
+        frames = whole("frames", arguments.frames, 1)
+        make_run(arguments, "cpu")
+    except (ValueError, OSError) as error:
+        command.error(str(error))
+    return show_window(arguments, frames)
+
+
+def show_window(arguments: argparse.Namespace, frames: int | None) -> int:
+    """Build the window and run it until it is closed."""
+    start_log("bacsim-gui", on_screen=True)
+    from bacsim_gui.bootstrap import prepare_window, window_problem
+
+    prepare_window()
+    trouble = window_problem()
+    if trouble is not None:
+        print(f"bacsim-gui: {trouble}", file=sys.stderr)
+        return 1
+    from PyQt6.QtWidgets import QApplication
+
+    from bacsim_gui import theme
+    from bacsim_gui.window import Window, movie_folder
+
+    app = QApplication(sys.argv[:1])
+    app.setApplicationName("bacsim")
+    theme.apply(app)
+    preset = "" if arguments.config is not None else arguments.preset or DEFAULT_PRESET
+    window = Window(
+        lambda kind: make_run(arguments, kind), preset, movie_folder=movie_folder(),
+        frames=frames, screenshot=arguments.screenshot and Path(arguments.screenshot),
+        device_note=device_note(),
+    )  # fmt: skip
+    # The window's timer lets Python see the signal; closing ends the engine and keeps a movie.
+    signal.signal(signal.SIGINT, lambda *_: window.close())
+    signal.signal(signal.SIGTERM, lambda *_: window.close())
+    window.show()
+    app.exec()
+    window.engine.stop()
+    window.engine.join()
+    return window.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The real window on the real engine, driven as a user drives it.
+
+One window and its one compile serve all tests of this file; each leaves it paused and usable.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PyQt6.QtCore import Qt
+from PyQt6.QtTest import QTest
+
+from bacsim_gui import theme
+from bacsim_gui.colors import colors
+from bacsim_gui.presets import load_preset
+from bacsim_gui.view import camera
+from bacsim_gui.window import Window
+from engine import schema
+from engine.schema import PARAM_FIELDS
+from tests.gui.conftest import decoded
+from tests.gui.events import live, type_into, until
+
+pytestmark = pytest.mark.gl
+
+RODS = 200
+
+
+@pytest.fixture(scope="module")
+def one_window(qapp, tmp_path_factory):
+    theme.apply(qapp)
+    run = load_preset("swarming", rods=RODS)
+    made = Window(lambda kind: run, "swarming", movie_folder=tmp_path_factory.mktemp("movies"))
+    made.resize(1200, 900)
+    made.show()
+    yield made
+    made.close()
+    until(lambda: not made.isVisible())
+    assert not made.engine.is_alive()
+
+
+@pytest.fixture
+def window(one_window):
+    """The window, paused at the start of its preset."""
+    one_window.session.set_running(False)
+    one_window.session.load_run(load_preset("swarming", rods=RODS), "swarming")
+    shown(one_window)
+    one_window.activateWindow()
+    return one_window
+
+
+def shown(window):
+    """Wait until the newest build is on the screen and the engine stands still."""
+    build = window.session.wanted.build.serial
+    until(lambda: window.frame is not None and window.frame.build == build)
+    until(lambda: window.engine.status.phase == "paused")
+    until(lambda: window.frame.number == window._acknowledged)
+
+
+def step(window, key=Qt.Key.Key_S):
+    """Take one step by its key and wait until it is on the screen."""
+    before = window.frame.snapshot.step
+    QTest.keyClick(window, key)
+    until(lambda: window.frame.snapshot.step == before + 1)
+    until(lambda: window.frame.number == window._acknowledged)
+    return window.frame.snapshot
+
+
+def compiles(window):
+    return window.engine.status.stats.compiles
+
+
+def colours_of_rods(window):
+    """The pixel at each rod's centre, and the colour that its activity should have."""
+    snapshot, picture = window.frame.snapshot, window.canvas.grab()
+    at = camera(window.canvas.view, snapshot.params.space_size, window.canvas.size)
+    table = colors(window.canvas.view.colormap)
+    seen, meant = [], []
+    for x, y, _, activity in snapshot.rods:
+        px, py = at.to_picture(float(x), float(y))
+        seen.append(picture[int(py), int(px)])
+        meant.append(table[round(float(activity) * 255)])
+    return np.array(seen, int), np.array(meant, int)
+
+
+def test_every_rod_is_shown_in_the_colour_of_its_activity(window):
+    type_into(window.parameters.rows["activity_thresh"].number, "4")
+    for _ in range(3):
+        step(window)
+    seen, meant = colours_of_rods(window)
+    off = np.abs(seen - meant).max(axis=1)
+    assert len(off) == RODS
+    # A soft rod may lie a little over the centre of another.
+    assert np.mean(off < 25) > 0.95
+    activity = window.frame.snapshot.activity
+    assert activity.min() < 0.2
+    assert activity.max() > 0.8
+
+
+def test_a_moved_slider_changes_the_next_step_and_compiles_nothing(window):
+    slider = window.parameters.rows["activity_thresh"].slider
+    had = compiles(window)
+    slider.setFocus()
+    QTest.keyClick(slider, Qt.Key.Key_End)
+    assert window.session.params.activity_thresh == 20
+    assert window.parameters.rows["activity_thresh"].number.text() == "20"
+    step(window)
+    assert step(window).activity.max() < 0.2
+    asleep, _ = colours_of_rods(window)
+    QTest.keyClick(slider, Qt.Key.Key_Home)
+    step(window)
+    assert step(window).activity.min() > 0.8
+    awake, _ = colours_of_rods(window)
+    assert np.abs(awake - asleep).mean() > 40
+    assert compiles(window) == had
+
+
+def test_every_slider_reaches_the_engine_and_compiles_nothing(window):
+    had = compiles(window)
+    for field in PARAM_FIELDS:
+        slider = window.parameters.rows[field.name].slider
+        slider.setFocus()
+        QTest.keyClick(slider, Qt.Key.Key_Right)
+        assert window.session.value(field.name) != window.session.default(field.name), field.name
+    until(lambda: window.frame.snapshot.params == window.session.params)
+    step(window)
+    assert compiles(window) == had
+    assert window.session.problem is None
+
+
+def test_a_typed_value_outside_the_slider_is_taken(window):
+    row = window.parameters.rows["activity_thresh"]
+    type_into(row.number, "35.25")
+    until(lambda: window.frame.snapshot.params.activity_thresh == 35.25)
+    assert row.slider.value() == row.slider.maximum()
+    assert row.refusal.isHidden()
+
+
+def test_a_meaningless_value_is_refused_by_name_and_the_field_goes_back(window):
+    row = window.parameters.rows["radius"]
+    type_into(row.number, "-1")
+    assert row.number.text() == "0.5"
+    assert row.refusal.isVisible()
+    assert "radius" in row.refusal.text()
+    assert "-1" in row.refusal.text()
+    assert window.session.params.radius == 0.5
+    type_into(row.number, "0.45")
+    assert row.refusal.isHidden()
+    until(lambda: window.frame.snapshot.params.radius == 0.45)
+
+
+def test_a_changed_parameter_can_be_put_back(window):
+    row = window.parameters.rows["F_prop"]
+    assert not row.back.isVisible()
+    type_into(row.number, "3")
+    assert row.back.isVisible()
+    QTest.mouseClick(row.back, Qt.MouseButton.LeftButton)
+    assert window.session.params.F_prop == 8
+    assert not row.back.isVisible()
+
+
+def test_a_setup_change_waits_for_the_button_and_compiles_once(window):
+    had, phi = (
+        compiles(window),
+        schema.packing_fraction(window.session.setup, window.session.params),
+    )
+    row = window.parameters.rows["rods"]
+    type_into(row.number, "150")
+    assert "●" in row.name.text()
+    live(0.1)
+    assert window.frame.snapshot.n == RODS
+    QTest.mouseClick(window.parameters.apply, Qt.MouseButton.LeftButton)
+    shown(window)
+    assert window.frame.snapshot.n == 150
+    assert "●" not in row.name.text()
+    assert compiles(window) == had + 1
+    assert window.engine.status.stats.last.reason == "rods"
+    assert schema.packing_fraction(window.session.setup, window.session.params) == pytest.approx(
+        phi
+    )
+    assert window.statistics.compile.text("compiles") == str(had + 1)
+
+
+def test_an_unsafe_dt_is_warned_of_and_mended_by_a_button(window):
+    panel = window.parameters
+    assert panel.warning_box.isHidden()
+    type_into(panel.rows["dt"].number, "0.006")
+    assert panel.warning_box.isVisible()
+    assert "dt" in panel.warning.text()
+    QTest.mouseClick(panel.safe_dt, Qt.MouseButton.LeftButton)
+    assert panel.warning_box.isHidden()
+    assert window.session.params.dt == schema.largest_safe_dt(window.session.params)
+
+
+def test_space_runs_and_pauses(window):
+    QTest.keyClick(window, Qt.Key.Key_Space)
+    assert window.session.running
+    until(lambda: window.frame.snapshot.step > 0)
+    QTest.keyClick(window, Qt.Key.Key_Space)
+    assert not window.session.running
+    until(lambda: window.engine.status.phase == "paused")
+    live(0.1)
+    stood = window.frame.snapshot.step
+    live(0.3)
+    assert window.frame.snapshot.step == stood
+
+
+def test_space_also_pauses_while_a_number_field_has_the_keyboard(window):
+    field = window.parameters.rows["length"].number
+    field.setFocus()
+    QTest.keyClick(field, Qt.Key.Key_Space)
+    assert window.session.running
+    assert field.text() == "4"
+
+
+def test_reset_gives_the_same_bits_and_a_new_seed_others(window):
+    QTest.keyClick(window, Qt.Key.Key_N)
+    shown(window)
+    first = window.frame.snapshot.rods
+    for _ in range(3):
+        after = step(window).rods
+    QTest.keyClick(window, Qt.Key.Key_R)
+    shown(window)
+    assert window.frame.snapshot.step == 0
+    assert np.array_equal(window.frame.snapshot.rods, first)
+    type_into(window.transport.speed, "3")
+    QTest.keyClick(window, Qt.Key.Key_S, Qt.KeyboardModifier.ShiftModifier)
+    until(lambda: window.frame.snapshot.step == 3)
+    assert np.array_equal(window.frame.snapshot.rods, after)
+    QTest.keyClick(window, Qt.Key.Key_N)
+    shown(window)
+    assert not np.array_equal(window.frame.snapshot.rods, first)
+
+
+def test_a_seed_can_be_typed_and_nonsense_is_refused(window):
+    type_into(window.transport.seed, "many")
+    assert "seed" in window.status_bar.currentMessage()
+    type_into(window.transport.seed, "77")
+    shown(window)
+    assert window.session.seed == 77
+    assert window.transport.seed.text() == "77"
+
+
+def test_auto_speed_is_shown_and_left_again(window):
+    type_into(window.transport.speed, "1")
+    had = compiles(window)
+    window.session.set_running(True)
+    window.transport.auto.click()
+    until(lambda: window.frame.K > 3)
+    until(lambda: window.transport.speed.text() == str(window.frame.K))
+    assert not window.transport.speed.isEnabled()
+    window.transport.auto.click()
+    assert window.transport.speed.isEnabled()
+    assert window.session.K > 3
+    assert compiles(window) == had
+
+
+def test_an_engine_error_is_shown_and_the_run_resumed(window):
+    window.session.set_running(True)
+    until(lambda: window.frame.snapshot.step > 0)
+    type_into(window.parameters.rows["dt"].number, "1e30")
+    until(lambda: window.session.problem is not None)
+    assert window.banner.isVisible()
+    assert "dt" in window.banner.message.text()
+    assert not window.session.running
+    assert np.isfinite(window.frame.snapshot.rods).all()
+    QTest.mouseClick(window.parameters.safe_dt, Qt.MouseButton.LeftButton)
+    stood = window.frame.snapshot.step
+    QTest.keyClick(window, Qt.Key.Key_Space)
+    until(lambda: window.frame.snapshot.step > stood)
+    assert window.banner.isHidden()
+
+
+def test_a_rebuild_that_is_refused_keeps_the_run_that_was(window):
+    type_into(window.parameters.rows["start_radius"].number, "15")
+    type_into(window.parameters.rows["rods"].number, "2")
+    QTest.mouseClick(window.parameters.apply, Qt.MouseButton.LeftButton)
+    row = window.parameters.rows["space_size"]
+    assert row.refusal.isVisible()
+    assert window.session.setup.rods == RODS
+    step(window)
+
+
+def test_presets_can_be_chosen_and_say_what_to_look_for(window):
+    names = [window.transport.preset.itemText(i) for i in range(window.transport.preset.count())]
+    assert {"dilute", "swarming", "turbulence", "contagion", "circle-swimmers"} <= set(names)
+    window.transport.preset_chosen.emit("dilute")
+    shown(window)
+    run = load_preset("dilute")
+    assert window.session.params == run.params
+    assert window.frame.snapshot.n == run.setup.rods
+    assert window.parameters.findChildren(type(window.parameters.warning))
+    assert run.look_for in window.parameters.about.text()
+    assert run.note in window.parameters.note.text()
+
+
+def test_the_view_changes_the_picture_and_keeps_the_mouse_s_zoom(window):
+    window.canvas.view = replace(window.canvas.view, center=(10.0, 10.0), zoom=3.0)
+    window.view_panel.edited.emit("background", "white")
+    assert window.canvas.view.zoom == 3
+    live(0.1)
+    assert window.canvas.grab()[2, 2].min() > 240
+    QTest.mouseClick(window.view_panel.reset, Qt.MouseButton.LeftButton)
+    assert window.canvas.view.zoom == 1
+    window.view_panel.edited.emit("background", "dark")
+
+
+def test_a_recorded_movie_shows_rods_that_move(window):
+    panel = window.recording
+    type_into(panel.width_field, "321")
+    assert "even" in window.status_bar.currentMessage()
+    type_into(panel.width_field, "320")
+    type_into(panel.height_field, "240")
+    window.session.set_running(True)
+    QTest.mouseClick(panel.record, Qt.MouseButton.LeftButton)
+    until(lambda: window.engine.status.movie_frames > 10)
+    live(0.3)
+    assert "frames written" in panel.progress.text()
+    QTest.keyClick(window, Qt.Key.Key_M)
+    until(lambda: window.engine.status.saved is not None)
+    path = window.engine.status.saved
+    frames = decoded(path, (320, 240)).astype(int)
+    assert len(frames) > 10
+    # Rods in several colours, and they move.
+    assert len(np.unique(frames[0].reshape(-1, 3), axis=0)) > 100
+    assert np.abs(frames[-1] - frames[0]).max() > 60
+    until(lambda: path.name in panel.progress.text())
+
+
+def test_a_profiler_trace_is_written(window):
+    window.transport.trace_wanted.emit()
+    until(lambda: window.engine.status.traced is not None)
+    summary = window.engine.status.traced
+    assert summary.stat().st_size > 0
+    assert list(summary.parent.glob("*.json.gz"))
+
+
+def test_a_screenshot_is_written(window):
+    folder = window.session.movie_settings.folder
+    QTest.keyClick(window, Qt.Key.Key_P)
+    assert list(folder.glob("*.png"))
+    assert "Saved" in window.status_bar.currentMessage()
