@@ -165,18 +165,23 @@ class RodCanvas:
             self._native.setCursor(Qt.CursorShape.ClosedHandCursor)
 
     def _mouse_move(self, event: MouseEvent) -> None:
-        start = self._dragged_from
-        if start is not None and self._scene is not None:
+        if self._dragged_from is not None:
             event.handled = True
-            self._dragged_from = x, y = self._pixel(event)
-            box = self._scene.space_size
-            self.view = panned(self._view, box, self.size, x - start[0], y - start[1])
+            self._drag_to(self._pixel(event))
 
     def _mouse_release(self, event: MouseEvent) -> None:
-        if event.button == 1:
+        if event.button == 1 and self._dragged_from is not None:
             event.handled = True
+            # VisPy drops moves that come in quick succession, perhaps the last.
+            self._drag_to(self._pixel(event))
             self._dragged_from = None
             self._native.unsetCursor()
+
+    def _drag_to(self, pixel: tuple[float, float]) -> None:
+        start, self._dragged_from = self._dragged_from, pixel
+        if start is not None and start != pixel and self._scene is not None:
+            by, box = (pixel[0] - start[0], pixel[1] - start[1]), self._scene.space_size
+            self.view = panned(self._view, box, self.size, *by)
 
     def _mouse_double_click(self, event: MouseEvent) -> None:
         event.handled = True
