@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How far a command is, with an estimate, on standard error: a bar, or lines where it is no tty."""
 
+import signal
 import sys
 import time
-from types import TracebackType
+from types import FrameType, TracebackType
 
 # Seconds between two lines where no bar can be drawn.
 LINE_SECONDS = 10.0
 
 
 class Progress:
-    """A bar while the `with` block runs; `update` says how far it is."""
+    """A bar while the `with` block runs; `update` says how far it is.
+
+    Ctrl-C raises KeyboardInterrupt as always. But Python drops an exception that is raised inside
+    a callback of the garbage collector, and JAX has such a callback; so `begin` and `update` raise
+    one that was lost.
+    """
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -27,8 +33,10 @@ class Progress:
             console=self._console, transient=True, disable=not self._console.is_terminal,
         )  # fmt: skip
         self._task = self._bar.add_task("", total=1.0, left="")
+        self._interrupted = False
 
     def __enter__(self) -> "Progress":
+        self._before = signal.signal(signal.SIGINT, self._interrupt)
         self._bar.start()
         return self
 
@@ -39,6 +47,15 @@ class Progress:
         trace: TracebackType | None,
     ) -> None:
         self._bar.stop()
+        signal.signal(signal.SIGINT, self._before)
+
+    def _interrupt(self, _signal: int, _frame: FrameType | None) -> None:
+        self._interrupted = True
+        raise KeyboardInterrupt
+
+    def _raise_a_lost_interrupt(self) -> None:
+        if self._interrupted:
+            raise KeyboardInterrupt
 
     def say(self, text: str) -> None:
         """Print one line that stays."""
@@ -49,10 +66,12 @@ class Progress:
 
     def begin(self) -> None:
         """Estimate from now on: what came before, compiling say, tells nothing of the rest."""
+        self._raise_a_lost_interrupt()
         self._began, self._begun = time.monotonic(), self._bar.tasks[0].completed
 
     def update(self, share: float, doing: str) -> None:
         """Show that a `share` of 0 to 1 is done, and what is being done."""
+        self._raise_a_lost_interrupt()
         now = time.monotonic()
         left = self._left(share, now - self._began)
         self._bar.update(self._task, completed=share, description=doing, left=left)
