@@ -176,9 +176,9 @@ def drag(params: ModelParams) -> tuple[float, float]:
     return params.gamma * params.length, params.gamma * params.length**3 / 12.0
 
 
-def velocities(state: Rods, params: ModelParams) -> tuple[Array, Array]:
-    """Velocity (N, 2) and angular velocity (N,) without noise."""
-    sums = per_particle_sum(state, params)
+def velocities(state: Rods, params: ModelParams, sums: Sums | None = None) -> tuple[Array, Array]:
+    """Velocity (N, 2) and angular velocity (N,) without noise; `sums` where they are at hand."""
+    sums = per_particle_sum(state, params) if sums is None else sums
     axis = np.stack([np.cos(state.theta), np.sin(state.theta)], axis=-1)
     force = sums.force + 0.5 * params.F_prop * state.activity[:, None] * axis
     torque = sums.torque + params.T_prop * state.activity
@@ -193,12 +193,12 @@ def wrap(pos: Array, space_size: float) -> Array:
 
 def one_timestep(state: Rods, params: ModelParams) -> Rods:
     """One explicit Euler step without noise; every right-hand side reads the old state."""
-    velocity, spin = velocities(state, params)
-    local_density = per_particle_sum(state, params).sensed
+    sums = per_particle_sum(state, params)
+    velocity, spin = velocities(state, params, sums)
     return Rods(
         wrap(state.pos + velocity * params.dt, params.space_size),
         state.theta + spin * params.dt,
-        new_activity(state.activity, local_density, params),
+        new_activity(state.activity, sums.sensed, params),
     )
 
 
