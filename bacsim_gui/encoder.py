@@ -8,6 +8,7 @@ it can be played whenever the recording ends. B frames and look-ahead would hold
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -34,7 +35,10 @@ def ffmpeg_program() -> str:
     try:
         import imageio_ffmpeg
 
-        return imageio_ffmpeg.get_ffmpeg_exe()
+        program = imageio_ffmpeg.get_ffmpeg_exe()
+        if shutil.which(program) is None:
+            raise FileNotFoundError(program)
+        return program
     except (ImportError, RuntimeError, OSError) as missing:
         raise EncoderError(
             "The program ffmpeg, which writes movies, was not found. Install it with "
@@ -95,7 +99,7 @@ class Encoder:
         """
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(np.ascontiguousarray(picture).data.cast("B"))
+            self._process.stdin.write(np.ascontiguousarray(picture).data)
             self._process.stdin.flush()
         except OSError:
             raise EncoderError(self.close()) from None

@@ -5,6 +5,8 @@ A movie NAME.mp4 is recorded as NAME.part.mp4, which plays at any moment; when t
 finished it becomes NAME.mp4. No existing file is ever overwritten.
 """
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,13 +20,12 @@ def part_path(path: Path) -> Path:
     return path.with_name(path.stem + PART)
 
 
-def free_path(path: Path) -> Path:
-    """The path itself, or NAME-2.mp4, NAME-3.mp4, … where a file has that name already."""
-    number, free = 1, path
-    while free.exists():
-        number += 1
-        free = path.with_name(f"{path.stem}-{number}{path.suffix}")
-    return free
+def free_paths(path: Path) -> Iterator[Path]:
+    """The path itself, NAME-2.mp4, NAME-3.mp4, …: those of which no file has the name."""
+    for number in itertools.count(1):
+        free = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
+        if not free.exists():
+            yield free
 
 
 @dataclass(frozen=True)

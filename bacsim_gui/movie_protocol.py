@@ -54,7 +54,7 @@ def send_frame(pipe: IO[bytes], scene: Scene) -> None:
     """Write one frame: 16 bytes a rod and the few numbers that may change while recording."""
     rods = np.ascontiguousarray(scene.rods, dtype="<f4")
     numbers = (scene.step, scene.time, scene.space_size, scene.length, scene.radius, len(rods))
-    send(pipe, FRAME, _FRAME.pack(*numbers), rods.data.cast("B"))
+    send(pipe, FRAME, _FRAME.pack(*numbers), rods.reshape(-1).view(np.uint8).data)
 
 
 def receive(pipe: IO[bytes]) -> tuple[int, bytes] | None:

@@ -70,6 +70,8 @@ def _boxes(file: BinaryIO, start: int, end: int) -> Iterator[Box]:
     while start + 8 <= end:
         file.seek(start)
         head = file.read(16)
+        if len(head) < 8:
+            return  # the file was cut off
         size, kind = struct.unpack(">I4s", head[:8])
         content = start + 8
         if size == 1 and len(head) == 16:
@@ -96,4 +98,4 @@ def _text(value: object) -> str:
 
 def _number(file: BinaryIO, at: int) -> int:
     file.seek(at)
-    return struct.unpack(">I", file.read(4))[0]
+    return int.from_bytes(file.read(4), "big")

@@ -20,7 +20,7 @@ from bacsim_gui.bootstrap import (
     prepare_headless,
 )
 from bacsim_gui.encoder import Encoder, EncoderError, make_fast_start
-from bacsim_gui.movie_files import free_path
+from bacsim_gui.movie_files import free_paths
 from bacsim_gui.movie_protocol import (
     FINISH,
     FRAME,
@@ -134,7 +134,7 @@ def _finish(program: str, part: Path, path: Path, frames: int) -> Path:
         written = frame_count(new)
         if written != frames:
             raise EncoderError(f"the file holds {written} of {frames} frames")
-        path = free_path(path)
+        path = next(free_paths(path))
         new.replace(path)
     finally:
         new.unlink(missing_ok=True)

@@ -8,6 +8,7 @@ drawing is slower than the engine, `put` waits.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import subprocess
@@ -22,7 +23,7 @@ from bacsim_gui import movie_protocol as protocol
 from bacsim_gui.bootstrap import child_environment
 from bacsim_gui.colors import colors
 from bacsim_gui.encoder import EncoderError, ffmpeg_program
-from bacsim_gui.movie_files import free_path, part_path
+from bacsim_gui.movie_files import free_paths, part_path
 from bacsim_gui.mp4 import frame_count
 from bacsim_gui.scene import Scene
 from bacsim_gui.view import View, checked
@@ -66,6 +67,7 @@ class Recorder:
     Attributes:
         path: where the movie will be, once the free name is known.
         part: where it is until then.
+        note: a plain sentence if another name than the wanted one was taken, else "".
 
     Raises:
         RecordingError: the folder cannot be written, ffmpeg is missing, or an argument is
@@ -93,6 +95,8 @@ class Recorder:
         except EncoderError as missing:
             raise RecordingError(str(missing)) from missing
         self.path, self.part = _reserve(Path(path))
+        taken = f"{path} is taken, so the movie goes to {self.path}."
+        self.note = taken if self.path != Path(path) else ""
         self._changed = threading.Condition()
         self._waiting: deque[Scene] = deque()
         self._ahead = max(2, int(_AHEAD_SECONDS * fps))
@@ -294,24 +298,22 @@ def _check(size: tuple[int, int], fps: float) -> None:
         raise RecordingError(f"fps = {fps:g} is not possible: use 2 to 240 frames a second.")
 
 
-def _reserve(path: Path) -> tuple[Path, Path]:
+def _reserve(wanted: Path) -> tuple[Path, Path]:
     """Find a free name for a movie and create the file in which it is recorded."""
-    if path.suffix.lower() != ".mp4":
-        raise RecordingError(f"{path} does not end in .mp4, which is what bacsim records.")
-    number, free = 1, free_path(path)
-    while True:
-        part = part_path(free)
-        try:
-            with part.open("xb"):
-                return free, part
-        except FileExistsError:
-            number += 1
-            free = free_path(path.with_name(f"{path.stem}-{number}{path.suffix}"))
-        except OSError as problem:
-            raise RecordingError(
-                f"The movie cannot be written to the folder {path.parent}: {problem.strerror}. "
-                "Choose another folder."
-            ) from problem
+    if wanted.suffix.lower() != ".mp4":
+        raise RecordingError(f"{wanted} does not end in .mp4, which is what bacsim records.")
+    try:
+        wanted.parent.mkdir(parents=True, exist_ok=True)
+        for path in free_paths(wanted):
+            part = part_path(path)
+            with contextlib.suppress(FileExistsError), part.open("xb"):
+                return path, part
+    except OSError as problem:
+        raise RecordingError(
+            f"The movie cannot be written to the folder {wanted.parent}: {problem.strerror}. "
+            "Choose another folder."
+        ) from problem
+    raise AssertionError("there is always another name")
 
 
 def _start_process() -> subprocess.Popen[bytes]:

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+import io
+import struct
+
+import numpy as np
+import pytest
+
+from bacsim_gui import movie_protocol as protocol
+from bacsim_gui.movie_protocol import ProtocolError
+from tests.gui.conftest import swarm
+
+
+def sent(*jobs) -> io.BytesIO:
+    pipe = io.BytesIO()
+    for job, *arguments in jobs:
+        job(pipe, *arguments)
+    pipe.seek(0)
+    return pipe
+
+
+@pytest.mark.parametrize("rods", [0, 1, 250])
+def test_a_frame_arrives_as_it_was_sent(rods: int) -> None:
+    scene = swarm(rods)
+    message = protocol.receive(sent((protocol.send_frame, scene)))
+    assert message is not None
+    kind, content = message
+    assert kind == protocol.FRAME
+    got = protocol.scene_of(content)
+    np.testing.assert_array_equal(got.rods, scene.rods)
+    assert (got.space_size, got.length, got.radius) == (40.0, 4.0, 0.5)
+    assert (got.step, got.time) == (7, 0.5)
+
+
+def test_a_frame_costs_16_bytes_a_rod() -> None:
+    sizes = [len(sent((protocol.send_frame, swarm(n))).getvalue()) for n in (0, 1000)]
+    assert sizes[1] - sizes[0] == 16_000
+    assert sizes[0] < 100
+
+
+def test_messages_follow_one_another_to_the_end() -> None:
+    pipe = sent(
+        (protocol.send_json, protocol.START, {"fps": 30}),
+        (protocol.send_frame, swarm(3)),
+        (protocol.send, protocol.FINISH),
+    )
+    kinds = []
+    while (message := protocol.receive(pipe)) is not None:
+        kinds.append(message[0])
+    assert kinds == [protocol.START, protocol.FRAME, protocol.FINISH]
+
+
+@pytest.mark.parametrize("kept", [1, 8, 9, 40])
+def test_a_message_that_ends_early_is_refused(kept: int) -> None:
+    whole = sent((protocol.send_frame, swarm(10))).getvalue()
+    with pytest.raises(ProtocolError, match="ended"):
+        protocol.receive(io.BytesIO(whole[:kept]))
+
+
+@pytest.mark.parametrize("head", [(9, 5), (0, 5), (protocol.FRAME, 1 << 60)])
+def test_a_message_of_unknown_kind_or_length_is_refused(head: tuple[int, int]) -> None:
+    with pytest.raises(ProtocolError, match="is unknown"):
+        protocol.receive(io.BytesIO(struct.pack("<BQ", *head) + b"12345"))
+
+
+def test_a_frame_whose_length_does_not_fit_is_refused() -> None:
+    message = protocol.receive(sent((protocol.send_frame, swarm(10))))
+    assert message is not None
+    for content in (message[1][:-1], message[1] + b"\0" * 16, message[1][:20]):
+        with pytest.raises(ProtocolError, match="bytes"):
+            protocol.scene_of(content)
+
+
+@pytest.mark.parametrize("content", [b"{", b"[1]", b"\xff"])
+def test_what_is_no_json_object_is_refused(content: bytes) -> None:
+    with pytest.raises(ProtocolError, match="no JSON"):
+        protocol.json_of(content)

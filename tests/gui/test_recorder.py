@@ -1,0 +1,511 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Movies, written by the real process and the real ffmpeg, and read back as a player reads them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from bacsim_gui import recorder as recorder_module
+from bacsim_gui.colors import colors
+from bacsim_gui.encoder import ffmpeg_program, plain_reason
+from bacsim_gui.movie_files import unfinished_recordings
+from bacsim_gui.mp4 import frame_count, metadata
+from bacsim_gui.offscreen import render
+from bacsim_gui.recorder import Recorder, RecordingError
+from bacsim_gui.scene import Scene
+from bacsim_gui.view import View, ViewError, camera
+from tests.gui.conftest import decoded, one_rod, swarm
+
+pytestmark = pytest.mark.gl
+
+SIZE = (320, 240)
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def recorders() -> Iterator[list[Recorder]]:
+    """Recorders put here are ended after the test, whatever happened."""
+    made: list[Recorder] = []
+    yield made
+    for recorder in made:
+        recorder.abandon()
+
+
+def travelling(frame: int, activity: float = 1.0) -> Scene:
+    """A rod that moves to the right by half a unit a frame, through the edge of the box."""
+    return one_rod((2 + 0.5 * frame) % 20, 10, 0.0, activity)
+
+
+def info(path: Path) -> str:
+    """What ffmpeg says about a file."""
+    command = [ffmpeg_program(), "-hide_banner", "-i", str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stderr
+
+
+def top_boxes(path: Path) -> list[bytes]:
+    content, at, kinds = path.read_bytes(), 0, []
+    while at < len(content):
+        kinds.append(content[at + 4 : at + 8])
+        at += int.from_bytes(content[at : at + 4], "big")
+    return kinds
+
+
+def test_the_movie_shows_every_rod_where_it_was_in_its_colour(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "one.mp4", SIZE, fps=30)
+    scenes = [travelling(frame, activity=0.5) for frame in range(45)]
+    for scene in scenes:
+        recorder.put(scene)
+    path = recorder.finish()
+    assert path == tmp_path / "one.mp4"
+    assert not recorder.part.exists()
+    frames = decoded(path, SIZE)
+    assert len(frames) == recorder.frames_written == frame_count(path) == 45
+    at = camera(View(), 20.0, SIZE)
+    for scene, frame in zip(scenes, frames, strict=True):
+        wanted = render(scene, View(), SIZE).astype(int)
+        assert np.abs(frame.astype(int) - wanted).mean() < 2.5
+        column, row = at.to_picture(float(scene.rods[0, 0]) % 20, 10)
+        if 1 < scene.rods[0, 0] < 19:
+            shown = frame[int(row), int(column)].astype(int)
+            assert np.abs(shown - colors("glow")[128]).max() < 30
+    assert np.abs(frames[0].astype(int) - frames[20]).max() > 100
+
+
+def test_the_file_plays_everywhere_and_starts_at_once(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "plays.mp4", (322, 200), fps=25)
+    for frame in range(30):
+        recorder.put(travelling(frame))
+    path = recorder.finish()
+    said = info(path)
+    assert "h264 (High)" in said
+    assert "yuv420p(tv, bt709, progressive), 322x200" in said
+    assert "25 fps" in said
+    assert "Duration: 00:00:01.20" in said
+    kinds = top_boxes(path)
+    assert kinds.index(b"moov") < kinds.index(b"mdat")
+    assert b"moof" not in kinds
+
+
+def test_what_made_the_movie_is_in_the_file(tmp_path: Path) -> None:
+    about = {
+        "title": "swarming, φ = 0.3",
+        "seed": "17",
+        "bacsim": "0.1.0",
+        "parameters": json.dumps({"params": {"length": 4.0}, "setup": {"rods": 9}}),
+        "note": "a;b=c\n\"quoted\" \\ 'single' %d",
+    }
+    recorder = Recorder(tmp_path / "about.mp4", SIZE, metadata=about, frames=3)
+    for frame in range(3):
+        recorder.put(travelling(frame))
+    found = metadata(recorder.finish())
+    assert json.loads(found.pop("parameters")) == json.loads(about.pop("parameters"))
+    assert found == {**about, "frames_asked": "3"}
+    # and the comment can be read by anyone
+    assert '"seed": "17"' in info(recorder.path)
+
+
+def test_the_view_is_that_of_the_window(tmp_path: Path) -> None:
+    view = View(center=(3.0, 10.0), zoom=3.0, background="white", colormap="viridis")
+    recorder = Recorder(tmp_path / "view.mp4", SIZE, view=view)
+    scene = swarm(200)
+    recorder.put(scene)
+    frame = decoded(recorder.finish(), SIZE)[0].astype(float)
+    wanted, other = (render(scene, v, SIZE).astype(float) for v in (view, View()))
+    assert np.abs(frame - wanted).mean() < 0.2 * np.abs(frame - other).mean()
+
+
+def test_geometry_may_change_while_recording(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "grows.mp4", SIZE)
+    scenes = [Scene(one_rod(10, 10).rods, 20.0, 4.0, radius) for radius in (0.5, 1.0, 2.0)]
+    scenes.append(Scene(swarm(400, space_size=80.0).rods, 80.0, 4.0, 0.5))
+    scenes.append(Scene(np.empty((0, 4), np.float32), 20.0, 4.0, 1.0))
+    for scene in scenes:
+        recorder.put(scene)
+    for scene, frame in zip(scenes, decoded(recorder.finish(), SIZE), strict=True):
+        assert np.abs(frame.astype(int) - render(scene, View(), SIZE)).mean() < 5
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_process_that_records_loads_neither_jax_nor_qt(recorders, tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "light.mp4", SIZE)
+    recorders.append(recorder)
+    for frame in range(30):
+        recorder.put(travelling(frame))
+    maps = Path(f"/proc/{recorder._process.pid}/maps").read_text()
+    assert "libEGL" in maps
+    assert "jaxlib" not in maps
+    assert "PyQt6" not in maps
+    recorder.finish()
+
+
+@pytest.mark.parametrize(
+    ("size", "fps", "named"),
+    [
+        ((1281, 720), 30, "width = 1281 is odd, which H.264 movies cannot be: use 1280 or 1282"),
+        ((1280, 721), 30, "height = 721 is odd"),
+        ((0, 720), 30, "width = 0 is not possible"),
+        ((1280, 40000), 30, "height = 40000 is not possible"),
+        ((320, 240), 0, "fps = 0 is not possible"),
+        ((320, 240), 1000, "fps = 1000 is not possible"),
+        ((320, 240), float("nan"), "fps = nan is not possible"),
+    ],
+)
+def test_an_impossible_movie_is_refused_by_name(
+    size: tuple[int, int], fps: float, named: str, tmp_path: Path
+) -> None:
+    with pytest.raises(RecordingError) as refused:
+        Recorder(tmp_path / "no.mp4", size, fps)
+    assert named in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_things_that_cannot_be_recorded_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match=r"movie\.avi does not end in \.mp4"):
+        Recorder(tmp_path / "movie.avi")
+    with pytest.raises(ViewError, match="no-such-map"):
+        Recorder(tmp_path / "movie.mp4", view=View(colormap="no-such-map"))
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", Path("/proc/nowhere")):
+        with pytest.raises(RecordingError, match=f"cannot be written to the folder {folder}"):
+            Recorder(folder / "movie.mp4")
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission_is_named(tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0o555)
+    with pytest.raises(RecordingError, match="Permission denied"):
+        Recorder(tmp_path / "locked" / "movie.mp4")
+
+
+def test_a_missing_ffmpeg_is_said_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", str(tmp_path / "no-ffmpeg"))
+    with pytest.raises(RecordingError, match="pip install imageio-ffmpeg"):
+        Recorder(tmp_path / "movie.mp4")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_yet_is_made(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "new" / "folder" / "movie.mp4", SIZE)
+    recorder.put(travelling(0))
+    assert recorder.finish() == tmp_path / "new" / "folder" / "movie.mp4"
+
+
+def test_no_file_is_ever_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "a.mp4").write_text("mine")
+    (tmp_path / "a-2.part.mp4").write_text("left over")
+    recorder = Recorder(tmp_path / "a.mp4", SIZE)
+    assert recorder.path.name == "a-3.mp4"
+    assert recorder.note == f"{tmp_path / 'a.mp4'} is taken, so the movie goes to {recorder.path}."
+    recorder.put(travelling(0))
+    # somebody else takes the name meanwhile
+    recorder.path.write_text("theirs")
+    path = recorder.finish()
+    assert path.name == "a-3-2.mp4"
+    assert frame_count(path) == 1
+    assert (tmp_path / "a.mp4").read_text() == "mine"
+    assert (tmp_path / "a-2.part.mp4").read_text() == "left over"
+    assert recorder.path.read_text() == "theirs"
+
+
+def test_two_movies_at_once_do_not_meet(tmp_path: Path) -> None:
+    first, second = (Recorder(tmp_path / "a.mp4", SIZE) for _ in range(2))
+    for frame in range(10):
+        first.put(travelling(frame))
+        second.put(travelling(2 * frame))
+    assert (first.finish().name, second.finish().name) == ("a.mp4", "a-2.mp4")
+    one, two = decoded(first.path, SIZE), decoded(second.path, SIZE)
+    assert len(one) == len(two) == 10
+    assert np.abs(one[8].astype(int) - two[4]).mean() < 1
+    assert np.abs(one[8].astype(int) - two[8]).mean() > 1
+
+
+def test_no_frame_is_no_movie(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "empty.mp4", SIZE)
+    with pytest.raises(RecordingError, match="No frame was recorded"):
+        recorder.finish()
+    assert list(tmp_path.iterdir()) == []
+    assert recorder.error == "No frame was recorded, so there is no movie."
+
+
+def test_a_finished_movie_takes_no_more(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "done.mp4", SIZE)
+    recorder.put(travelling(0))
+    path = recorder.finish()
+    assert recorder.finish() == path
+    recorder.abandon()
+    assert path.exists()
+    with pytest.raises(RecordingError, match="is finished already"):
+        recorder.put(travelling(1))
+
+
+@pytest.mark.parametrize("delete", [True, False])
+def test_an_abandoned_movie_stays_unfinished_or_goes(delete: bool, tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "half.mp4", SIZE, frames=100)
+    for frame in range(60):
+        recorder.put(travelling(frame))
+    recorder.abandon(delete=delete)
+    with pytest.raises(RecordingError, match="The recording was stopped"):
+        recorder.put(travelling(60))
+    with pytest.raises(RecordingError):
+        recorder.finish()
+    left = unfinished_recordings(tmp_path)
+    if delete:
+        assert list(tmp_path.iterdir()) == []
+        return
+    assert [recorder.part] == [one.path for one in left]
+    assert 30 <= left[0].frames <= 60
+    assert f"It holds {left[0].frames} of 100 frames and plays as it is" in left[0].message
+    assert len(decoded(recorder.part, SIZE)) == left[0].frames
+
+
+def test_a_recording_in_progress_is_not_left_over(recorders, tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "now.mp4", SIZE)
+    recorders.append(recorder)
+    for frame in range(60):
+        recorder.put(travelling(frame))
+    assert recorder.part.exists()
+    assert unfinished_recordings(tmp_path) == []
+    recorder.finish()
+    assert unfinished_recordings(tmp_path) == []
+    assert unfinished_recordings(tmp_path / "nowhere") == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="stops a process by a signal")
+def test_a_slow_recording_holds_the_engine_back_and_drops_nothing(
+    recorders, tmp_path: Path
+) -> None:
+    recorder, done = Recorder(tmp_path / "slow.mp4", SIZE, fps=20), []
+    recorders.append(recorder)
+    recorder._process.send_signal(signal.SIGSTOP)
+
+    def feed() -> None:
+        for frame in range(60):
+            recorder.put(travelling(frame))
+            done.append(frame)
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    feeder.join(1.0)
+    assert feeder.is_alive()
+    assert len(done) == 15  # three quarters of a second, and not one more
+    recorder._process.send_signal(signal.SIGCONT)
+    feeder.join()
+    assert frame_count(recorder.finish()) == 60
+
+
+@pytest.mark.skipif(os.name != "posix", reason="stops a process by a signal")
+def test_abandoning_frees_who_waits_in_put(recorders, tmp_path: Path) -> None:
+    recorder, said = Recorder(tmp_path / "stuck.mp4", SIZE), []
+    recorders.append(recorder)
+    recorder._process.send_signal(signal.SIGSTOP)
+
+    def feed() -> None:
+        try:
+            while True:
+                recorder.put(travelling(0))
+        except RecordingError as error:
+            said.append(str(error))
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    feeder.join(0.5)
+    assert feeder.is_alive()
+    recorder.abandon()
+    feeder.join()
+    assert said[0].startswith("The recording was stopped.")
+
+
+def put_all(recorder: Recorder, frames: int = 10_000, rods: int = 0) -> None:
+    for frame in range(frames):
+        recorder.put(swarm(rods, seed=frame) if rods else travelling(frame))
+
+
+def until_it_fails(recorder: Recorder, rods: int = 0) -> str:
+    """Put frames until the recording refuses them; what it says."""
+    with pytest.raises(RecordingError) as refused:
+        put_all(recorder, rods=rods)
+    with pytest.raises(RecordingError) as unfinished:
+        recorder.finish()
+    assert str(refused.value) == str(unfinished.value) == recorder.error
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("victim", ["process", "ffmpeg"])
+def test_a_killed_helper_is_said_and_what_was_written_stays(
+    victim: str, recorders, tmp_path: Path
+) -> None:
+    recorder = Recorder(tmp_path / "killed.mp4", SIZE)
+    recorders.append(recorder)
+    for frame in range(90):
+        recorder.put(travelling(frame))
+    helper = psutil.Process(recorder._process.pid)
+    (helper if victim == "process" else helper.children()[0]).kill()
+    said = until_it_fails(recorder)
+    frames = frame_count(recorder.part)
+    assert "ended" in said
+    assert "signal 9" in said
+    assert f"The first {frames} of " in said
+    assert said.endswith(f"frames are in {recorder.part}, which can be played.")
+    assert frames >= 90 - 60
+    movie = decoded(recorder.part, SIZE)
+    assert len(movie) == frames
+    assert np.abs(movie[0].astype(int) - movie[20]).max() > 100
+
+
+RECORD_FOR_EVER = """
+import itertools, sys
+from bacsim_gui.recorder import Recorder
+from tests.gui.conftest import one_rod
+recorder = Recorder(sys.argv[1], (320, 240), fps=int(sys.argv[2]))
+print(recorder._process.pid, flush=True)
+for frame in itertools.count():
+    recorder.put(one_rod((2 + 0.5 * frame) % 20, 10))
+    print(frame + 1, flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills process groups")
+@pytest.mark.parametrize("fps", [5, 30])
+@pytest.mark.parametrize("victims", ["program", "all"])
+def test_a_killed_program_leaves_all_but_two_seconds(
+    victims: str, fps: int, tmp_path: Path
+) -> None:
+    program = subprocess.Popen(
+        [sys.executable, "-c", RECORD_FOR_EVER, tmp_path / "killed.mp4", str(fps)],
+        stdout=subprocess.PIPE, cwd=ROOT, start_new_session=True, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert program.stdout is not None
+    with program.stdout as said:
+        helper = psutil.Process(int(next(said)))
+        put = next(n for n in map(int, said) if n >= 4 * fps)
+        others = [helper, *helper.children(recursive=True)]
+        # The group of the program, as a terminal or a batch system kills it; then, with "all",
+        # everything at once, as when the machine runs out of memory.
+        os.killpg(program.pid, signal.SIGKILL)
+        if victims == "all":
+            for process in others:
+                process.kill()
+        put = max([put, *map(int, said.read().split())])
+    program.wait()
+    psutil.wait_procs(others)
+    part = tmp_path / "killed.part.mp4"
+    frames = frame_count(part)
+    assert put - 2 * fps <= frames <= put + 1
+    movie = decoded(part, SIZE)
+    assert len(movie) == frames
+    assert np.abs(movie[0].astype(int) - movie[fps]).max() > 100
+    left = unfinished_recordings(tmp_path)
+    assert [(one.path, one.frames, one.asked) for one in left] == [(part, frames, None)]
+
+
+LIMITED = """
+import resource, sys
+from bacsim_gui.recorder import Recorder, RecordingError
+from tests.gui.conftest import swarm
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+recorder = Recorder(sys.argv[1], (320, 240))
+try:
+    for frame in range(10_000):
+        recorder.put(swarm(300, seed=frame))
+except RecordingError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits the size of files")
+def test_a_file_that_may_not_grow_is_said_and_what_was_written_stays(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, tmp_path / "long.mp4"],
+        capture_output=True, text=True, check=True, cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert "The recording stopped: the file may not grow any further" in done.stdout
+    part = tmp_path / "long.part.mp4"
+    frames = frame_count(part)
+    assert frames > 10
+    assert f"The first {frames} of " in done.stdout
+    assert len(decoded(part, SIZE)) >= frames
+
+
+def test_a_full_disk_is_said_and_what_was_written_stays(recorders, tmp_path: Path) -> None:
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", tmp_path],
+        capture_output=True, check=False,
+    )  # fmt: skip
+    if mounted.returncode:
+        pytest.skip("a small disk cannot be mounted here")
+    try:
+        recorder = Recorder(tmp_path / "long.mp4", SIZE)
+        recorders.append(recorder)
+        said = until_it_fails(recorder, rods=300)
+        assert "The recording stopped: the disk is full." in said
+        frames = frame_count(recorder.part)
+        assert frames > 10
+        assert f"The first {frames} of " in said
+        assert len(decoded(recorder.part, SIZE)) >= frames
+    finally:
+        subprocess.run(["umount", "--lazy", tmp_path], check=True)
+
+
+def test_a_disk_that_is_full_at_the_end_keeps_the_recording(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last copy fails, as ffmpeg fails on a full disk."""
+    program = tmp_path / "ffmpeg"
+    program.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in *faststart*) echo "x: No space left on device" >&2; exit 1;; esac\n'
+        f'exec {ffmpeg_program()} "$@"\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", str(program))
+    recorder = Recorder(tmp_path / "movie.mp4", SIZE)
+    for frame in range(20):
+        recorder.put(travelling(frame))
+    with pytest.raises(RecordingError) as refused:
+        recorder.finish()
+    assert str(refused.value) == (
+        "The recording stopped: the disk is full. The first 20 of 20 frames are in "
+        f"{recorder.part}, which can be played."
+    )
+    assert frame_count(recorder.part) == 20
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ffmpeg", "movie.part.mp4"]
+
+
+def test_a_process_of_another_version_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module.protocol, "VERSION", 99)
+    recorder = Recorder(tmp_path / "movie.mp4", SIZE)
+    assert "the program and its recording process differ" in until_it_fails(recorder)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_size_beyond_the_card_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder_module, "_LARGEST_SIDE", 1 << 20)
+    recorder = Recorder(tmp_path / "huge.mp4", (100_000, 16))
+    assert "A picture of 100000x16 is too large" in until_it_fails(recorder)
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "reason"),
+    [
+        ("av_interleaved_write_frame(): No space left on device", 228, "the disk is full"),
+        ("Disk quota exceeded", 1, "your disk quota is used up"),
+        ("Unknown encoder 'libx264'", 1, "no H.264 encoder"),
+        ("one\nanother problem", 1, "the encoder ffmpeg failed: another problem"),
+        ("", 1, "the encoder ffmpeg failed: no message"),
+    ],
+)
+def test_the_reasons_of_ffmpeg_are_put_plainly(said: str, status: int, reason: str) -> None:
+    assert reason in plain_reason(said, status)
