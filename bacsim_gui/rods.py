@@ -105,7 +105,7 @@ class PanelVisual(_Quad):
     def __init__(self) -> None:
         super().__init__("panel")
         self._shown: Panel | None = None
-        self._texture = gloo.Texture2D((1, 1, 4), interpolation="nearest", resizeable=True)
+        self._texture = gloo.Texture2D((1, 1, 4), interpolation="nearest", resizable=True)
         self.set(image=self._texture)
 
     def show(self, panel: Panel, size: tuple[int, int]) -> None:
@@ -226,7 +226,7 @@ class Surface:
         make_current()
         self._fake = gloo.context.FakeCanvas()
         self._painter = Painter()
-        self._color = gloo.Texture2D((1, 1, 4), resizeable=True, interpolation="linear")
+        self._color = gloo.Texture2D((1, 1, 4), resizable=True, interpolation="linear")
         self._frame = gloo.FrameBuffer(color=self._color)
         self.largest = int(glGetIntegerv(GL_MAX_TEXTURE_SIZE))
         self.renderer = (glGetString(GL_RENDERER) or b"unknown").decode(errors="replace")
