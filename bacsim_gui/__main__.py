@@ -70,6 +70,8 @@ def show_window(arguments: argparse.Namespace, frames: int | None) -> int:
         frames=frames, screenshot=arguments.screenshot and Path(arguments.screenshot),
         device_note=device_note(),
     )  # fmt: skip
+    # Without a hook of ours PyQt ends the process for any exception in a slot.
+    sys.excepthook = window.report_exception
     # The window's timer lets Python see the signal; closing ends the engine and keeps a movie.
     signal.signal(signal.SIGINT, lambda *_: window.close())
     signal.signal(signal.SIGTERM, lambda *_: window.close())

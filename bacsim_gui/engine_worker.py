@@ -221,13 +221,14 @@ class Worker:
         if self._driver is None or not (at_once or now - self._stats_at >= STATS_SECONDS):
             return
         self._stats_at = now
-        frames = 0 if self._writer is None else self._writer.frames_written
         self._seam.tell(
             phase=phase, stats=self._driver.stats, warnings=self._driver.warnings,
-            build=self._build_tried, movie_frames=frames,
+            build=self._build_tried,
         )  # fmt: skip
-        if self._writer is not None and self._writer.error is not None:
-            raise MovieError(self._writer.error)
+        if self._writer is not None:
+            self._seam.tell(movie_frames=self._writer.frames_written)
+            if self._writer.error is not None:
+                raise MovieError(self._writer.error)
 
     # Movies and traces
 

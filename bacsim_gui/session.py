@@ -82,7 +82,7 @@ class Session(QObject):
                 self.params = params
             else:
                 self.pending = schema.with_values(self.pending, **{name: value})
-            self.refused.pop(name, None)
+            self.refused.clear()
         except ParameterError as error:
             self.refused[name] = str(error)
         self.changed.emit()

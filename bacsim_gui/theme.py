@@ -22,8 +22,8 @@ GOOD = "#5fc98f"
 # Widths that panels share, in pixels at scale 1.
 NAME_WIDTH = 124
 SIDE_NAME_WIDTH = 92
-FIELD_WIDTH = 104
-PANEL_WIDTH = 392
+FIELD_WIDTH = 116
+PANEL_WIDTH = 400
 SIDE_WIDTH = 324
 
 _STYLE = f"""

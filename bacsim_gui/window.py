@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from types import TracebackType
 
 import platformdirs
 from PyQt6.QtCore import Qt, QTimer, QUrl
@@ -33,6 +34,7 @@ from bacsim_gui.panels.statistics import StatisticsPanel, phase_text
 from bacsim_gui.panels.status import ProblemBanner, StatusBar
 from bacsim_gui.panels.transport import TransportBar
 from bacsim_gui.panels.view_panel import ViewPanel
+from bacsim_gui.movie_files import unfinished_recordings
 from bacsim_gui.recorder import Recorder
 from bacsim_gui.seam import DeviceKind, Frame, Movie, Problem
 from bacsim_gui.session import Session
@@ -300,6 +302,18 @@ class Window(QMainWindow):
             self.session.show_problem(problem)
             self._give_up(problem)
 
+    def report_exception(
+        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        """Log an exception that nothing caught, and show it; the window goes on."""
+        log.critical("not caught", exc_info=(kind, error, trace))
+        message = (
+            f"The window met an unexpected error ({kind.__name__}: {error}). It goes on; the log "
+            "file has the details."
+        )
+        self.session.show_problem(message)
+        self._give_up(message)
+
     def _give_up(self, message: str) -> None:
         """In a run of so many frames nobody watches: say it where a script reads it, and leave."""
         if self._frames_to_go is not None:
@@ -402,6 +416,8 @@ class Window(QMainWindow):
             self._arrange()
             self._timer.start()
             self.engine.start()
+            for left in unfinished_recordings(self.session.movie_settings.folder)[:1]:
+                self.session.show_problem(left.message)
             # Qt makes the context of OpenGL with the first paint.
             QTimer.singleShot(1000, self._look_for_opengl)
 

@@ -48,11 +48,16 @@ class NumberField(QLineEdit):
             return
         self._value = value
         if self.text() != shown(value):
-            self.setText(shown(value))
+            self._write(shown(value))
 
     def give_up(self) -> None:
         """Forget what was typed and show the value again."""
-        self.setText(shown(self._value))
+        self._write(shown(self._value))
+
+    def _write(self, text: str) -> None:
+        self.setText(text)
+        # Where a number is too long its leading digits are the ones to see.
+        self.setCursorPosition(0)
 
     def _enter(self) -> None:
         text = self.text().strip()
@@ -61,7 +66,7 @@ class NumberField(QLineEdit):
             self.give_up()
             return
         # A refused text leaves the value as it was; show it again before the verdict arrives.
-        self.setText(shown(self._value))
+        self.give_up()
         self.typed.emit(text)
 
     def keyPressEvent(self, a0: QKeyEvent | None) -> None:  # noqa: D102

@@ -46,6 +46,7 @@ class RecordingPanel(Group):
         self.folder.clicked.connect(self.folder_wanted)
         self._row("folder", self.folder)
         self.pace = label(wrap=True)
+        self.pace.setContentsMargins(0, 5, 4, 2)
         self.add(self.pace)
         self.progress = label(role="value", wrap=True)
         self.progress.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)

@@ -3,7 +3,7 @@
 
 import time
 
-from PyQt6.QtCore import QSize, Qt, pyqtSignal
+from PyQt6.QtCore import QSize, pyqtSignal
 from PyQt6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStatusBar, QToolButton, QWidget
 from superqt import QElidingLabel
 
@@ -30,11 +30,9 @@ class StatusBar(QStatusBar):
         self.summary = QElidingLabel()
         self.summary.setProperty("role", "muted")
         self.device = QElidingLabel()
-        self.device.setContentsMargins(12, 0, 6, 0)
-        self.device.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.addWidget(self.phase)
         self.addWidget(self.summary, 3)
-        self.addPermanentWidget(self.device, 2)
+        self.addPermanentWidget(self.device, 2 if device_note else 0)
         self.setSizeGripEnabled(False)
 
     def show_values(
@@ -48,7 +46,7 @@ class StatusBar(QStatusBar):
         self.phase.setText(f'<span style="color:{color}">●</span> {phase}')
         parts = []
         if status.movie is not None:
-            parts.append(f"● {status.movie_frames} movie frames")
+            parts.append(f"recording, {status.movie_frames} frames")
         if frames_per_second:
             parts.append(f"{frames_per_second:.0f} frames/s")
         if frame is not None:
@@ -58,8 +56,13 @@ class StatusBar(QStatusBar):
             parts.append(f"{big(status.stats.rod_steps_per_second)} rod-steps/s")
             parts.append(f"{status.stats.compiles} compiles")
         self.summary.setText("   ".join(parts))
-        self.device.setText(f"{status.device}  {self._note}".strip())
-        self.device.setToolTip(self.device.text())
+        text = f"{status.device}  {self._note}".strip()
+        if text != self.device.text():
+            self.device.setText(text)
+            self.device.setToolTip(text)
+            if not self._note:
+                # Short enough to be shown whole.
+                self.device.setMinimumWidth(self.device.sizeHint().width() + 12)
 
 
 class ProblemBanner(QFrame):

@@ -47,7 +47,7 @@ class TransportBar(QToolBar):
         self.auto.setToolTip("As many steps as fit between two frames: K follows the frame budget.")
         self.auto.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.auto.toggled.connect(self.auto_toggled)
-        self.auto.setContentsMargins(6, 0, 0, 0)
+        self.addWidget(label(" "))
         self.addWidget(self.auto)
         self.addSeparator()
         self.preset = QComboBox()

@@ -39,7 +39,11 @@ class ViewPanel(Group):
         self.reset = QPushButton("Show the whole box")
         self.reset.setToolTip("Undo zoom and pan; a double click on the picture does the same.")
         self.reset.clicked.connect(self.reset_wanted)
-        self.add(self.reset)
+        buttons = QWidget()
+        line = QHBoxLayout(buttons)
+        line.setContentsMargins(0, 4, 4, 0)
+        line.addWidget(self.reset)
+        self.add(buttons)
 
     def show_values(self, session: Session) -> None:
         """Show the session's view; no signal is emitted."""
@@ -64,7 +68,7 @@ class ViewPanel(Group):
 
     def _check(self, name: str) -> None:
         box = QCheckBox(name.removeprefix("show_").replace("_", " "))
-        box.setContentsMargins(0, 2, 0, 2)
+        box.setMinimumHeight(22)
         box.toggled.connect(lambda on: self.edited.emit(name, on))
         self.shown[name] = box
         self.add(box)

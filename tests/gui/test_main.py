@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`bacsim-gui` as a command: help, refusals, and a whole run of few frames in its own process."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PyQt6.QtGui import QImage
+
+from bacsim_gui import __version__
+from bacsim_gui.presets import load_preset, save_config
+from engine.schema import FIELDS
+
+
+def run(*flags, **options):
+    command = [sys.executable, "-W", "error", "-m", "bacsim_gui", *flags]
+    return subprocess.run(
+        command, check=False, capture_output=True, text=True, timeout=200, **options
+    )
+
+
+def test_help_lists_every_parameter_with_unit_and_default():
+    text = " ".join(run("--help").stdout.split())
+    for field in FIELDS:
+        assert f"--{field.name} " in text
+        assert f"default {field.default}" in text
+        if field.unit:
+            assert f"in {field.unit};" in text
+    for flag in ("--preset", "--config", "--seed", "--K", "--frames", "--screenshot", "--version"):
+        assert flag in text
+
+
+def test_version():
+    assert run("--version").stdout.strip() == f"bacsim {__version__}"
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--preset", "swarmin"], "Did you mean swarming?"),
+        (["--length", "long"], "length = 'long'"),
+        (["--radius", "-1"], "radius = '-1'"),
+        (["--lenght", "4"], "Did you mean --length?"),
+        (["--rods", "0"], "rods = '0'"),
+        (["--space_size", "3"], "space_size = 3.0 is too small"),
+        (["--frames", "0"], "frames = '0'"),
+        (["--seed", "x"], "seed = 'x'"),
+        (["--config", "no-such-file.toml"], "no-such-file.toml"),
+        (["--preset", "dilute", "--config", "a.toml"], "exclude each other"),
+        (["--kernel", "fast"], "kernel = 'fast'"),
+    ],
+)
+def test_a_bad_flag_is_refused_in_plain_words(flags, words):
+    done = run(*flags)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_neither_help_nor_a_refusal_waits_for_qt_or_jax():
+    code = (
+        "import sys; from bacsim_gui.__main__ import main\n"
+        "try: main(['--radius', '-1'])\n"
+        "except SystemExit: pass\n"
+        "sys.exit(sum(name in sys.modules for name in ('jax', 'PyQt6', 'vispy', 'OpenGL')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
+    assert done.returncode == 0
+    assert b"radius" in done.stderr
+
+
+@pytest.mark.gl
+def test_it_leaves_after_so_many_frames_with_a_picture_of_the_window(tmp_path):
+    config, picture = tmp_path / "mine.toml", tmp_path / "window.png"
+    save_config(config, load_preset("swarming", rods=200))
+    done = run("--config", str(config), "--K=2", "--frames=3", "--screenshot", str(picture))
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    image = QImage(str(picture)).convertToFormat(QImage.Format.Format_RGB888)
+    assert image.width() >= 900
+    raw = image.constBits().asstring(image.sizeInBytes())
+    pixels = np.frombuffer(raw, np.uint8).reshape(image.height(), image.bytesPerLine())
+    pixels = pixels[:, : 3 * image.width()].reshape(image.height(), image.width(), 3).astype(int)
+    # Rods in the middle of the window: bright, and of more than one colour.
+    middle = pixels[200:-200, 500:-500]
+    assert (middle.max(axis=2) > 150).mean() > 0.02
+    assert (middle[..., 0] - middle[..., 2]).max() > 60
+    assert (middle[..., 2] - middle[..., 0]).max() > 60
+
+
+@pytest.mark.gl
+def test_a_run_of_so_many_frames_that_cannot_go_on_says_why_and_fails():
+    done = run("--rods=60", "--dt=1e30", "--frames=50")
+    assert done.returncode == 1
+    assert "dt" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_without_a_display_it_says_so(monkeypatch):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    done = run()
+    assert done.returncode == 1
+    assert "no display" in done.stderr
+    assert "bacsim movie" in done.stderr

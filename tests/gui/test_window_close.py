@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A window may be closed at any moment: nothing aborts, nothing is lost, nothing keeps running."""
+
+import threading
+
+import pytest
+
+from bacsim_gui import theme
+from bacsim_gui.presets import load_preset
+from bacsim_gui.window import Window
+from tests.gui.conftest import decoded
+from tests.gui.events import live, until
+
+pytestmark = pytest.mark.gl
+
+
+@pytest.fixture
+def window(qapp, tmp_path):
+    theme.apply(qapp)
+    run = load_preset("dilute", rods=60)
+    made = Window(lambda kind: run, "dilute", movie_folder=tmp_path)
+    made.resize(950, 650)
+    made.show()
+    yield made
+    made.close()
+    until(lambda: not made.isVisible())
+
+
+def closes(window):
+    window.close()
+    until(lambda: not window.isVisible())
+    return not window.engine.is_alive() and "engine" not in [t.name for t in threading.enumerate()]
+
+
+def test_closing_while_it_compiles(window):
+    until(lambda: window.engine.status.phase == "compiling")
+    live(0.3)
+    assert "compiling" in window.waiting.text()
+    window.close()
+    # It stays to say what it waits for.
+    assert window.isVisible()
+    assert "closing" in window.waiting.text()
+    assert closes(window)
+    assert window.frame is None
+
+
+def test_closing_while_it_records_keeps_the_movie(window, tmp_path):
+    window.session.set_movie("width", "160")
+    window.session.set_movie("height", "120")
+    until(lambda: window.frame is not None)
+    window.transport.record.trigger()
+    until(lambda: window.engine.status.movie_frames > 5)
+    assert closes(window)
+    (movie,) = tmp_path.iterdir()
+    assert movie.suffix == ".mp4"
+    assert ".part" not in movie.name
+    assert len(decoded(movie, (160, 120))) > 5
+
+
+def test_closing_before_the_engine_has_begun_and_twice(window):
+    window.close()
+    assert closes(window)
+
+
+def test_closing_while_paused(window):
+    until(lambda: window.frame is not None)
+    window.session.set_running(False)
+    until(lambda: window.engine.status.phase == "paused")
+    assert closes(window)
