@@ -59,10 +59,13 @@ def unfinished_recordings(folder: Path) -> list[Unfinished]:
         try:
             if in_progress(path):
                 continue
-            asked = metadata(path).get("frames_asked", "")
+            about = metadata(path)
+            if "bacsim" not in about:
+                continue  # of another program
+            asked = about.get("frames_asked", "")
             left.append(Unfinished(path, frame_count(path), int(asked) if asked else None))
         except (OSError, ValueError):
-            continue  # it went away, or is none of ours
+            continue  # it went away meanwhile, or may not be read
     return left
 
 

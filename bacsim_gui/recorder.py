@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bacsim_gui import __version__
 from bacsim_gui import movie_protocol as protocol
 from bacsim_gui.bootstrap import child_environment
 from bacsim_gui.colors import colors
@@ -60,7 +61,7 @@ class Recorder:
         fps: frames a second of the movie, 2 to 240.
         view: how the states are looked at.
         metadata: texts about the movie, for the file: `title` becomes its title, and all of it
-            its comment, as JSON.
+            its comment, as JSON, with our version as `bacsim`.
         frames: how many frames the movie is to have, if that is known; only written down, so that
             an interrupted recording can say what it lacks.
 
@@ -87,7 +88,7 @@ class Recorder:
         view = View() if view is None else checked(view)
         colors(view.colormap)
         _check(size, fps)
-        about = {name: str(text) for name, text in (metadata or {}).items()}
+        about = {"bacsim": __version__, **{k: str(text) for k, text in (metadata or {}).items()}}
         if frames is not None:
             about["frames_asked"] = str(frames)
         try:
