@@ -26,6 +26,7 @@ from PyQt6.QtWidgets import (
 from bacsim_gui import presets, theme
 from bacsim_gui.canvas import RodCanvas
 from bacsim_gui.engine_thread import EngineThread
+from bacsim_gui.movie_files import unfinished_recordings
 from bacsim_gui.pace import FrameRate
 from bacsim_gui.panels.layout import Column
 from bacsim_gui.panels.parameters import ParameterPanel
@@ -34,7 +35,6 @@ from bacsim_gui.panels.statistics import StatisticsPanel, phase_text
 from bacsim_gui.panels.status import ProblemBanner, StatusBar
 from bacsim_gui.panels.transport import TransportBar
 from bacsim_gui.panels.view_panel import ViewPanel
-from bacsim_gui.movie_files import unfinished_recordings
 from bacsim_gui.recorder import Recorder
 from bacsim_gui.seam import DeviceKind, Frame, Movie, Problem
 from bacsim_gui.session import Session
