@@ -2,7 +2,16 @@
 """The shape that all side panels share: collapsible groups in a column that scrolls."""
 
 from PyQt6.QtCore import QSize, Qt
-from PyQt6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PyQt6.QtGui import QWheelEvent
+from PyQt6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QGridLayout,
+    QLabel,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 from superqt import QCollapsible, QElidingLabel
 
 from bacsim_gui import theme
@@ -68,6 +77,18 @@ class Column(QScrollArea):
         inside, bar = self.widget(), self.verticalScrollBar()
         width = inside.minimumSizeHint().width() if inside is not None else 0
         return QSize(width + (bar.sizeHint().width() if bar is not None else 0), 80)
+
+
+class Choice(QComboBox):
+    """A choice of one among a few; the wheel scrolls the panel around it and chooses nothing."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def wheelEvent(self, e: QWheelEvent | None) -> None:  # noqa: D102
+        if e is not None:
+            e.ignore()
 
 
 class Figures(QWidget):

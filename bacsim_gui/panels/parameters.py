@@ -23,21 +23,21 @@ class DerivedFigures(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._figures = Figures()
+        self.figures = Figures()
         rows = QVBoxLayout(self)
         # As wide as the fields above, which leave room for the way back to the default.
         rows.setContentsMargins(0, 0, 28, 0)
-        rows.addWidget(self._figures)
+        rows.addWidget(self.figures)
 
     def show_values(self, session: Session, K: int) -> None:
         """Show what follows from the parameters, and the pace at K steps a frame."""
         for figure in schema.derived(session.setup, session.params):
             name = figure.name.replace("_", " ")
             text = "∞" if math.isinf(figure.value) else f"{figure.value:.4g}"
-            self._figures.put(name, f"{text} {figure.unit}", figure.doc, figure.symbol)
+            self.figures.put(name, f"{text} {figure.unit}", figure.doc, figure.symbol)
         pace = schema.pace(session.params, K * session.fps)
         doc = f"Of a fully active rod, with {K} steps a frame and {session.fps:g} frames a second."
-        self._figures.put("pace", f"{pace:.3g} body widths/s", doc)
+        self.figures.put("pace", f"{pace:.3g} body widths/s", doc)
 
 
 class ParameterPanel(QWidget):

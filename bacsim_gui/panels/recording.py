@@ -4,10 +4,10 @@
 from pathlib import Path
 
 from PyQt6.QtCore import QSignalBlocker, Qt, pyqtSignal
-from PyQt6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QWidget
+from PyQt6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from bacsim_gui import theme
-from bacsim_gui.panels.layout import Group, label
+from bacsim_gui.panels.layout import Choice, Group, label
 from bacsim_gui.panels.number import NumberField
 from bacsim_gui.seam import Status
 from bacsim_gui.session import Session
@@ -27,7 +27,7 @@ class RecordingPanel(Group):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("recording", parent)
-        self.size_choice = QComboBox()
+        self.size_choice = Choice()
         self.size_choice.setToolTip("A usual size in pixels.")
         self.size_choice.addItems(SIZES)
         self.size_choice.textActivated.connect(self._choose_size)
@@ -37,7 +37,7 @@ class RecordingPanel(Group):
             field.setToolTip("An even number of pixels; free of the window's size.")
             field.typed.connect(lambda text, name=name: self.edited.emit(name, text))
             self._row(name, field)
-        self.rate = QComboBox()
+        self.rate = Choice()
         self.rate.addItems(RATES)
         self.rate.setToolTip("Frames of the movie a second.")
         self.rate.textActivated.connect(lambda text: self.edited.emit("fps", text))

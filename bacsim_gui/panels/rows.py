@@ -4,9 +4,10 @@
 from html import escape
 
 from PyQt6.QtCore import QSignalBlocker, QSize, Qt, pyqtSignal
-from PyQt6.QtWidgets import QComboBox, QGridLayout, QLabel, QToolButton, QWidget
+from PyQt6.QtWidgets import QGridLayout, QLabel, QToolButton, QWidget
 
 from bacsim_gui import theme
+from bacsim_gui.panels.layout import Choice
 from bacsim_gui.panels.number import NumberField, ValueSlider, nudged, shown
 from engine.schema import Field, Value
 
@@ -52,7 +53,7 @@ class ParameterRow(QWidget):
         grid.addWidget(self.name, 0, 0)
         self.slider = self.number = self.choice = None
         if field.kind == "choice":
-            self.choice = QComboBox()
+            self.choice = Choice()
             self.choice.addItems(field.choices)
             self.choice.textActivated.connect(lambda text: self.edited.emit(field.name, text))
             grid.addWidget(self.choice, 0, 1, 1, 2)

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from PyQt6.QtCore import QSignalBlocker, Qt, pyqtSignal
 from PyQt6.QtGui import QAction
-from PyQt6.QtWidgets import QCheckBox, QComboBox, QSizePolicy, QToolBar, QToolButton, QWidget
+from PyQt6.QtWidgets import QCheckBox, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from bacsim_gui import theme
-from bacsim_gui.panels.layout import label
+from bacsim_gui.panels.layout import Choice, label
 from bacsim_gui.panels.number import NumberField
 from bacsim_gui.session import Session
 
@@ -50,7 +50,7 @@ class TransportBar(QToolBar):
         self.addWidget(label(" "))
         self.addWidget(self.auto)
         self.addSeparator()
-        self.preset = QComboBox()
+        self.preset = Choice()
         self.preset.addItems(presets)
         self.preset.setToolTip("Begin again with a preset.")
         self.preset.setFixedWidth(150)

@@ -5,11 +5,11 @@ from dataclasses import fields
 
 from PyQt6.QtCore import QSignalBlocker, QSize, pyqtSignal
 from PyQt6.QtGui import QIcon, QImage, QPixmap
-from PyQt6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QPushButton, QWidget
+from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QWidget
 
 from bacsim_gui import theme
 from bacsim_gui.colors import colors
-from bacsim_gui.panels.layout import Group, label
+from bacsim_gui.panels.layout import Choice, Group, label
 from bacsim_gui.session import Session
 from bacsim_gui.view import BACKGROUNDS, COLORMAPS, View
 
@@ -22,13 +22,13 @@ class ViewPanel(Group):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("view", parent)
-        self.colormap = QComboBox()
+        self.colormap = Choice()
         self.colormap.setIconSize(QSize(56, 12))
         for name in COLORMAPS:
             self.colormap.addItem(_strip(name), name)
         self.colormap.textActivated.connect(lambda text: self.edited.emit("colormap", text))
         self._row("colormap", self.colormap, "Colour of a rod's activity, from 0 to 1.")
-        self.background = QComboBox()
+        self.background = Choice()
         self.background.addItems(list(BACKGROUNDS))
         self.background.textActivated.connect(lambda text: self.edited.emit("background", text))
         self._row("background", self.background, "Colour behind the rods.")

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Panels follow from the declaration: what they show and emit, and that showing is silent."""
+
+from html import unescape
+from pathlib import Path
+
+import pytest
+from PyQt6.QtCore import QPoint, QPointF, Qt
+from PyQt6.QtGui import QWheelEvent
+from PyQt6.QtTest import QTest
+from PyQt6.QtWidgets import QApplication
+
+from bacsim_gui import theme
+from bacsim_gui.panels.number import NumberField, ValueSlider, nudged
+from bacsim_gui.panels.parameters import ParameterPanel
+from bacsim_gui.panels.recording import RecordingPanel
+from bacsim_gui.panels.statistics import big, seconds, size
+from bacsim_gui.panels.transport import TransportBar
+from bacsim_gui.panels.view_panel import ViewPanel
+from bacsim_gui.presets import load_preset, preset_names
+from bacsim_gui.session import Session
+from engine.schema import FIELDS, coerce, field
+from tests.gui.events import type_into
+
+pytestmark = pytest.mark.gl  # for the display
+
+
+@pytest.fixture
+def session(qapp):
+    theme.apply(qapp)
+    return Session(load_preset("swarming", rods=300), Path("movies"), "swarming")
+
+
+@pytest.fixture
+def panel(qtbot, session):
+    made = ParameterPanel()
+    qtbot.addWidget(made)
+    made.resize(theme.PANEL_WIDTH, 900)
+    made.show()
+    made.show_values(session, 25)
+    return made
+
+
+def test_every_declared_parameter_has_its_row_with_symbol_meaning_unit_and_range(panel):
+    assert set(panel.rows) == {f.name for f in FIELDS}
+    for f in FIELDS:
+        row = panel.rows[f.name]
+        assert f.name in row.name.text()
+        assert f.doc[:80] in unescape(row.toolTip())
+        if f.kind != "choice":
+            assert row.slider is not None
+            assert row.slider.value_at(0) == coerce(f.name, f.low)
+            assert row.slider.value_at(row.slider.maximum()) == coerce(f.name, f.high)
+        else:
+            shown = [row.choice.itemText(i) for i in range(row.choice.count())]
+            assert tuple(shown) == f.choices
+
+
+@pytest.mark.parametrize("f", [f for f in FIELDS if f.kind != "choice"], ids=lambda f: f.name)
+def test_a_slider_shows_what_it_gave(qapp, f):
+    slider = ValueSlider(f)
+    for position in range(0, slider.maximum() + 1, 7):
+        value = slider.value_at(position)
+        assert coerce(f.name, value) == value
+        again = slider.value_at(slider.position_of(float(value)))
+        assert again == pytest.approx(value, rel=0.02)
+
+
+def test_showing_values_emits_nothing(qtbot, session, panel):
+    transport, view, recording = TransportBar(preset_names()), ViewPanel(), RecordingPanel()
+    for widget in (transport, view, recording):
+        qtbot.addWidget(widget)
+    told = []
+    for signal in (
+        panel.edited, panel.restored, panel.applied, transport.auto_toggled, transport.speed_typed,
+        transport.seed_typed, transport.preset_chosen, view.edited, recording.edited,
+    ):  # fmt: skip
+        signal.connect(lambda *values: told.append(values))
+    for f in FIELDS:
+        value = f.choices[-1] if f.kind == "choice" else f.low if f.name != "space_size" else 50
+        session.edit(f.name, value)
+    session.set_view(background="white", colormap="viridis", show_box=False)
+    session.set_auto(True, 3)
+    session.set_movie("width", "640")
+    for show in (panel.show_values, transport.show_values, recording.show_values):
+        show(session, 3)
+    view.show_values(session)
+    assert told == []
+    assert panel.rows["w_a"].number.text() == "-2"
+    assert transport.auto.isChecked()
+    assert not view.shown["show_box"].isChecked()
+
+
+def test_typing_emits_the_text_once_and_shows_the_valid_value_until_told_otherwise(qtbot):
+    number = NumberField("l")
+    qtbot.addWidget(number)
+    number.show()
+    number.show_value(4.0)
+    typed = []
+    number.typed.connect(typed.append)
+    type_into(number, "7,5")
+    number.clearFocus()
+    assert typed == ["7,5"]
+    assert number.text() == "4"
+    type_into(number, "4")
+    assert typed == ["7,5"]
+
+
+def test_escape_gives_up_what_was_typed(qtbot):
+    number = NumberField()
+    qtbot.addWidget(number)
+    number.show()
+    number.show_value(4.0)
+    QTest.keyClicks(number, "99")
+    QTest.keyClick(number, Qt.Key.Key_Escape)
+    assert number.text() == "4"
+
+
+def test_a_refresh_does_not_write_over_what_is_being_typed(qtbot):
+    number = NumberField()
+    qtbot.addWidget(number)
+    number.show()
+    number.show_value(4.0)
+    number.selectAll()
+    QTest.keyClicks(number, "12")
+    number.show_value(4.0)
+    assert number.text() == "12"
+
+
+def test_the_arrow_keys_move_by_one_declared_step(qtbot, panel):
+    moved = []
+    panel.edited.connect(lambda *what: moved.append(what))
+    QTest.keyClick(panel.rows["w_a"].number, Qt.Key.Key_Up)
+    QTest.keyClick(panel.rows["rods"].number, Qt.Key.Key_Down)
+    assert moved == [("w_a", 1.05), ("rods", 294.0)]
+
+
+@pytest.mark.parametrize("name", ["dt", "k_cc", "rods", "T_prop"])
+def test_a_nudge_there_and_back_ends_where_it_began(name):
+    f = field(name)
+    value = float(f.default)
+    assert nudged(f, nudged(f, value, 1), -1) == pytest.approx(value, rel=1e-3, abs=1e-12)
+
+
+def test_the_wheel_scrolls_a_panel_and_changes_no_choice(qtbot, panel):
+    changed = []
+    panel.edited.connect(lambda *what: changed.append(what))
+    for widget in (panel.rows["w_a"].slider, panel.rows["kernel"].choice):
+        QApplication.sendEvent(
+            widget,
+            QWheelEvent(
+                QPointF(5, 5), QPointF(5, 5), QPoint(0, -120), QPoint(0, -120),
+                Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier,
+                Qt.ScrollPhase.NoScrollPhase, False,
+            ),
+        )  # fmt: skip
+    assert changed == []
+    assert panel.rows["kernel"].choice.currentText() == "rowsum"
+
+
+def test_derived_figures_are_shown_with_their_units(session, panel):
+    figures = panel.derived.figures
+    assert figures.text("packing fraction").startswith("0.3")
+    assert figures.text("circle radius") == "∞ l"
+    assert figures.text("pace") == "5 body widths/s"
+    session.edit("T_prop", 0.5)
+    panel.show_values(session, 50)
+    assert figures.text("circle radius") != "∞ l"
+    assert figures.text("pace") == "9.99 body widths/s"
+
+
+def test_figures_are_shown_with_fitting_units():
+    assert [seconds(s) for s in (12.3456, 0.00123, 4.5e-7, 0, float("nan"))] == [
+        "12.3 s", "1.23 ms", "0.45 µs", "–", "–",
+    ]  # fmt: skip
+    assert [big(n) for n in (1.25e9, 3.4e6, 1500, 12, float("nan"))] == [
+        "1.25 G", "3.4 M", "1.5 k", "12", "–",
+    ]  # fmt: skip
+    assert [size(n) for n in (500, 2048, 3 << 20, 5 << 30)] == ["500 B", "2 KiB", "3 MiB", "5 GiB"]

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The state of the window, without a window."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bacsim_gui.presets import load_preset
+from bacsim_gui.seam import Problem
+from bacsim_gui.session import Session
+from bacsim_gui.view import View
+from engine import schema
+
+
+@pytest.fixture
+def session(qapp):
+    made = Session(load_preset("swarming", rods=300), Path("movies"), "swarming")
+    made.begin()
+    return made
+
+
+def heard(session):
+    calls = []
+    session.changed.connect(lambda: calls.append(session.wanted))
+    return calls
+
+
+def test_an_edit_is_taken_told_once_and_asked_of_the_engine(session):
+    calls = heard(session)
+    session.edit("F_prop", "9.5")
+    assert [wanted.params.F_prop for wanted in calls] == [9.5]
+    assert session.value("F_prop") == 9.5
+    session.restore("F_prop")
+    assert session.params == session.run.params
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("radius", "0"), ("length", "long"), ("space_size", 3), ("gamma", "nan"), ("rods", "1.5")],
+)
+def test_an_impossible_value_is_refused_by_name_and_changes_nothing(session, name, value):
+    before, pending = session.params, session.pending
+    session.edit(name, value)
+    assert name in session.refused[name]
+    assert (session.params, session.pending) == (before, pending)
+    session.edit("w_a", 2)
+    assert not session.refused
+
+
+def test_a_setup_change_waits_until_it_is_applied(session):
+    build = session.wanted.build
+    session.edit("kernel", "naive")
+    assert session.is_pending("kernel")
+    assert session.needs_apply
+    assert session.wanted.build == build
+    session.apply_setup()
+    assert not session.needs_apply
+    assert session.wanted.build.serial > build.serial
+    assert session.wanted.build.setup.kernel == "naive"
+
+
+def test_another_number_of_rods_keeps_the_packing_fraction(session):
+    phi = schema.packing_fraction(session.setup, session.params)
+    session.edit("rods", 900)
+    session.apply_setup()
+    assert schema.packing_fraction(session.setup, session.params) == pytest.approx(phi)
+    assert session.wanted.build.start is None
+
+
+def test_a_setup_that_cannot_be_is_refused_when_applied(session):
+    before, build = session.params, session.wanted.build
+    session.edit("rods", 2)
+    session.apply_setup()
+    assert "space_size" in session.refused
+    assert session.needs_apply
+    assert session.params == before
+    assert session.wanted.build == build
+
+
+def test_reset_keeps_the_arrays_of_a_preset_and_a_new_seed_drops_them(qapp):
+    session = Session(load_preset("swarming"), Path("movies"), "swarming")
+    session.begin()
+    start = session.wanted.build.start
+    assert start is not None
+    session.edit("w_a", 1.5)
+    session.reset()
+    assert session.wanted.build.start is start
+    assert session.wanted.build.params.w_a == 1.5
+    session.new_seed()
+    assert session.wanted.build.start is None
+
+
+def test_reset_after_a_change_of_the_box_drops_arrays_that_no_longer_fit(qapp):
+    session = Session(load_preset("swarming"), Path("movies"), "swarming")
+    session.edit("space_size", session.params.space_size * 1.1)
+    session.reset()
+    assert session.wanted.build.start is None
+
+
+def test_single_steps_add_up_and_stop_the_run(session):
+    session.set_running(True)
+    session.step(1)
+    session.step(5)
+    assert session.wanted.extra_steps == 6
+    assert not session.wanted.running
+
+
+def test_K_and_seed_take_whole_numbers_only(session):
+    session.set_speed("0")
+    session.set_seed("-1")
+    assert set(session.refused) == {"K", "seed"}
+    session.set_speed("40")
+    session.set_seed("12")
+    assert (session.wanted.K, session.wanted.build.seed) == (40, 12)
+
+
+def test_auto_begins_at_the_speed_that_was_and_leaves_at_the_one_it_found(session):
+    session.set_auto(True, 25)
+    assert (session.wanted.auto, session.wanted.K) == (True, 25)
+    session.set_auto(False, 180)
+    assert (session.wanted.auto, session.wanted.K) == (False, 180)
+
+
+def test_a_movie_runs_at_the_pace_of_the_window_and_knows_what_it_shows(session):
+    session.set_movie("fps", "30")
+    session.start_movie(View(), 25, first_step=7)
+    movie = session.wanted.movie
+    assert movie.steps == 50
+    assert movie.path.suffix == ".mp4"
+    assert movie.metadata["seed"] == str(session.seed)
+    assert movie.metadata["first_step"] == "7"
+    assert '"F_prop": 8.0' in movie.metadata["parameters"]
+    session.stop_movie()
+    assert session.wanted.movie is None
+
+
+def test_a_rebuild_ends_a_recording(session):
+    session.start_movie(View(), 25, first_step=0)
+    session.reset()
+    assert session.wanted.movie is None
+
+
+@pytest.mark.parametrize(("name", "value"), [("width", "321"), ("height", "9"), ("width", "wide")])
+def test_a_movie_size_that_cannot_be_encoded_is_refused(session, name, value):
+    before = session.movie_settings
+    session.set_movie(name, value)
+    assert name in session.refused[name]
+    assert session.movie_settings == before
+
+
+def test_a_failure_pauses_and_brings_back_what_the_engine_has(session):
+    had = session.setup, session.params, session.seed
+    session.set_running(True)
+    session.edit("rods", 5000)
+    session.apply_setup()
+    session.engine_failed(
+        Problem("rods = 5000 do not fit. Take fewer.", "rods", 1, False, had[0], had[1], had[2])
+    )
+    assert not session.wanted.running
+    assert session.wanted.failures == 1
+    assert (session.setup, session.params, session.seed) == had
+    assert session.pending.rods == 5000
+    assert session.needs_apply
+    assert "rods" in session.refused
+    session.set_running(True)
+    assert session.problem is None
+
+
+def test_a_first_build_that_fails_can_be_ordered_again(session):
+    session.engine_failed(Problem("No memory.", None, 1, False, None, None, None))
+    assert session.needs_apply
+    serial = session.wanted.build.serial
+    session.apply_setup()
+    assert session.wanted.build.serial > serial
+
+
+def test_what_is_set_can_be_saved_and_found_again(session, tmp_path):
+    from bacsim_gui.presets import load_config, save_config
+
+    session.edit("w_a", 1.25)
+    session.set_speed("12")
+    save_config(tmp_path / "mine.toml", session.current_run())
+    again = load_config(tmp_path / "mine.toml")
+    assert (again.params, again.setup, again.K) == (session.params, session.setup, 12)
+
+
+def test_the_largest_safe_dt_is_free_of_warnings(session):
+    session.edit("dt", 0.02)
+    assert any("dt" in warning for warning in session.warnings)
+    session.use_largest_safe_dt()
+    assert not session.warnings
+
+
+def test_no_two_orders_share_a_serial(session):
+    session.reset()
+    first = session.wanted.build.serial
+    session.start_movie(View(), 5, first_step=0)
+    session.trace(Path("t"))
+    wanted = session.wanted
+    assert len({first, wanted.movie.serial, wanted.trace.serial}) == 3
+    assert replace(wanted) == wanted
