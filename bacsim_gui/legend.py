@@ -118,8 +118,8 @@ class _Sheet:
         self.cover(left, top, np.ones((height, width)), self.colors.ink)
 
     def write(self, left: int, top: int, text: str, height: int) -> None:
-        """A line of text whose capitals begin at `top`."""
-        self.cover(left, top, text_mask(text, height), self.colors.ink)
+        """A line of text whose digits begin at `top`."""
+        self.cover(left, top - _above(height), text_mask(text, height), self.colors.ink)
 
     def panel(self, left: int, top: int) -> Panel:
         return Panel(np.rint(self.image).astype(np.uint8), left, top)
@@ -189,16 +189,21 @@ def cap_height(height: int) -> int:
     return round(0.73 * height)
 
 
+def _above(height: int) -> int:
+    """Rows of a mask over the digits: room for letters that are taller, as b and d."""
+    return math.ceil(0.1 * height) + 1
+
+
 @lru_cache(maxsize=256)
 def text_mask(text: str, height: int) -> np.ndarray:
-    """Coverage (h, w) in 0..1 of one line of text; its rows run from the top of the capitals.
+    """Coverage (h, w) in 0..1 of one line of text, with some rows above and under the digits.
 
     Letters are placed to a fraction of a pixel and hinted upright only, which keeps the stems
     sharp and the spacing even.
     """
     face = _face()
     face.set_pixel_sizes(0, height)
-    top, below = cap_height(height), round(0.3 * height)
+    base, below = _above(height) + cap_height(height), round(0.3 * height) + 1
     glyphs, pen = [], 0.0
     for letter in text:
         whole = math.floor(pen)
@@ -206,11 +211,11 @@ def text_mask(text: str, height: int) -> np.ndarray:
         face.load_char(letter, _HINTED_UPRIGHT)
         bitmap = face.glyph.bitmap
         pixels = np.array(bitmap.buffer, np.uint8).reshape(bitmap.rows, bitmap.pitch)
-        glyphs.append((whole + face.glyph.bitmap_left, top - face.glyph.bitmap_top, pixels))
+        glyphs.append((whole + face.glyph.bitmap_left, base - face.glyph.bitmap_top, pixels))
         pen += face.glyph.linearHoriAdvance / 65536
-    mask = np.zeros((top + below, max(1, math.ceil(pen) + 1)))
+    mask = np.zeros((base + below, max(1, math.ceil(pen) + 1)))
     for left, row, pixels in glyphs:
-        _lay(mask, max(0, left), max(0, row), pixels / 255)
+        _lay(mask, max(0, left), row, pixels / 255)
     mask.flags.writeable = False
     return mask
 

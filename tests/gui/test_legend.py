@@ -11,13 +11,23 @@ from tests.gui.conftest import swarm
 @pytest.mark.parametrize("height", [10, 12, 16, 24, 48, 96])
 def test_text_is_sharp_at_every_height(height: int) -> None:
     mask = text_mask("10 body widths", height)
-    stem = text_mask("1", height)[cap_height(height) // 2]
+    stem = text_mask("1", height)[-round(0.6 * height)]
     # Drawn at its final size: an upright edge is at most one pixel wide, on each side.
     assert ((stem > 0.02) & (stem < 0.98)).sum() <= 2
     assert stem.sum() == pytest.approx(0.09 * height, rel=0.25)
-    ink = np.flatnonzero(mask.any(axis=1))
-    assert ink[0] <= 1
     assert mask.shape[1] == pytest.approx(6.9 * height, rel=0.12)
+
+
+@pytest.mark.parametrize("height", range(8, 49))
+def test_letters_stand_on_one_line_and_are_whole(height: int) -> None:
+    bottoms = [
+        np.flatnonzero(text_mask(letter, height).max(axis=1) > 0.3)[-1] for letter in "hi1xlk"
+    ]
+    assert max(bottoms) == min(bottoms)
+    for letter in "abcdefghiklmnopqrstuvwxyz0123456789.":
+        ink = text_mask(letter, height).sum(axis=1)
+        assert ink[0] < 0.5
+        assert ink[-1] < 0.5
 
 
 def test_text_scales_with_the_picture() -> None:
