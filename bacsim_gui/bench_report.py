@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # A pipe has no width; the table must not be cut there.
 PIPE_WIDTH = 120
+# Other programs that keep so many CPUs busy disturb what is measured.
+BUSY_CPUS = 0.25
 
 
 def print_report(rows: Sequence[Row], state: "Path | None") -> None:
@@ -50,6 +52,8 @@ def _where(rows: Sequence[Row], state: "Path | None") -> list[str]:
             f"{_threads(row)}: device {row.device} ({row.cpu}), JAX {row.jax}, load {row.load} at "
             f"the start; meanwhile other programs kept {row.busy_cpus:.2f} CPUs busy."
         )
+        if (row.busy_cpus or 0) > BUSY_CPUS:
+            lines.append("So the times are too long; repeat this on a quiet machine.")
         lines += row.notes
     return lines
 
@@ -87,13 +91,13 @@ def _table(rows: Sequence[Row]) -> "Table":
 def _cells(row: Row) -> list[str]:
     if row.step_ms is None:
         return ["", f"{row.threads}", "", "not measured", "", "", "", "", ""]
-    times = (row.step_ms, row.step_ms_min, row.step_ms_max)
+    times = (row.step_ms, row.step_ms_min or 0, row.step_ms_max or 0)
     over = row.speedup_over_naive
     return [
         f"{row.packing_fraction:.3g}",
         f"{row.threads}",
         f"{row.compile_s:.2f}",
-        *(f"{time:.4g}" for time in times),
+        *map(_ms, times),
         f"{(row.temp_bytes or 0) / 1e6:,.2f}",
         f"{row.rod_steps_per_s:,.0f}",
         f"{over:.2f} ×" if over else "",
@@ -108,7 +112,7 @@ def _print_traps(console: "Console", rows: Sequence[Row]) -> None:
             continue
         title = (
             f"Three wrong ways to time {row.kernel} at {row.n:,} rods, {_threads(row)}, in calls "
-            f"of {row.steps_per_round} steps"
+            f"of {row.steps_per_round} step{'s' * (row.steps_per_round != 1)}"
         )
         table = Table(title=title, title_justify="left")
         for column in ("wrong way", "reads ms a step", "right is", "off by", "why"):
@@ -116,10 +120,14 @@ def _print_traps(console: "Console", rows: Sequence[Row]) -> None:
             table.add_column(column, justify="left" if left else "right", no_wrap=column != "why")
         for trap in row.traps:
             table.add_row(
-                f"WRONG: {trap.name}", f"{trap.reads_ms:.4g}", f"{trap.right_ms:.4g}",
+                f"WRONG: {trap.name}", _ms(trap.reads_ms), _ms(trap.right_ms),
                 _times(trap.reads_ms / trap.right_ms), trap.why,
             )  # fmt: skip
         console.print(table)
+
+
+def _ms(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 def _times(factor: float) -> str:
