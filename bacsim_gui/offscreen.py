@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pictures without a window: screenshots, movie frames, pictures of the command line, tests.
 
-On Linux after `bootstrap.prepare_headless()` this draws through EGL and needs no display server;
-in a process with a window, and on other systems, through a hidden surface of Qt.
+On Linux, in a process without a window, this draws through EGL and needs no display server; in a
+process with a window, and on other systems, through a hidden surface of Qt.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bacsim_gui.bootstrap import prepare_headless
 from bacsim_gui.scene import Scene
 from bacsim_gui.view import View
 
@@ -46,6 +48,9 @@ def render(snapshot: Snapshot | Scene, view: View, size: tuple[int, int]) -> np.
 @lru_cache(maxsize=1)
 def surface() -> Surface:
     """The off-screen surface of this process, opened by the first call."""
+    qt = sys.modules.get("PyQt6.QtGui")
+    if qt is None or qt.QGuiApplication.instance() is None:
+        prepare_headless()
     from bacsim_gui.rods import EglContext, Surface
 
     if os.environ.get("PYOPENGL_PLATFORM") == "egl":

@@ -16,8 +16,6 @@ pytestmark = pytest.mark.gl
 
 HEADLESS = """
 import sys
-from bacsim_gui.bootstrap import prepare_headless
-prepare_headless()
 import numpy as np
 from bacsim_gui.offscreen import render
 from bacsim_gui.scene import Scene
