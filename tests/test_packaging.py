@@ -370,7 +370,6 @@ def test_a_second_set_up_has_nothing_to_do():
 
 
 @in_venv
-@pytest.mark.gl
 def test_make_run_opens_a_window_only_where_a_display_answers(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     assert environment.no_window_reason() == ""
