@@ -294,9 +294,12 @@ def test_a_slow_recording_holds_the_engine_back_and_drops_nothing(
 
     feeder = threading.Thread(target=feed)
     feeder.start()
-    feeder.join(1.0)
+    ahead = 15  # three quarters of a second
+    while len(done) < ahead:
+        feeder.join(0.01)
+    feeder.join(0.5)
     assert feeder.is_alive()
-    assert len(done) == 15  # three quarters of a second, and not one more
+    assert len(done) == ahead
     recorder._process.send_signal(signal.SIGCONT)
     feeder.join()
     assert frame_count(recorder.finish()) == 60
