@@ -130,7 +130,9 @@ def test_bad_values_are_refused_by_name_in_one_line_without_jax(many, tmp_path):
 
 
 @pytest.mark.gl
-def test_a_movie_is_made_without_display_qt_or_opengl_of_its_own(many, tmp_path):
+def test_a_movie_is_made_without_display_qt_or_opengl_of_its_own(many, tmp_path, monkeypatch):
+    # The reader of movies would fork, which JAX in this process warns of.
+    monkeypatch.setenv("IMAGEIO_FFMPEG_NO_PREVENT_SIGINT", "1")
     file = tmp_path / "swarm.mp4"
     line = ["movie", "--rods", "64", "--seconds", "1", "--size", "320x240", "--seed", "7",
             "--F_prop", "9.5", "--out", str(file)]  # fmt: skip
