@@ -85,17 +85,20 @@ class _Quad(Visual):
 
 
 class BoxVisual(_Quad):
-    """The periodic box: its ground and, outside of it, its outline."""
+    """The outline of the periodic box, a ring around it."""
 
     def __init__(self) -> None:
         super().__init__("box")
+        around = _CORNERS[[0, 0, 1, 1, 3, 3, 2, 2, 0, 0]]
+        self.shared_program["a_corner"] = gloo.VertexBuffer(around)
+        outer = np.tile(np.array([0, 1], np.float32), 5)
+        self.shared_program["a_outer"] = gloo.VertexBuffer(outer)
 
     def show(self, scene: Scene, view: View, size: tuple[int, int], at: Camera) -> None:
-        """Place the box; the outline is as wide as fits the picture's height."""
-        tint = view.colors
-        line = 0.0018 * min(size) if view.show_box else 0.0
+        """Place the outline, which is as wide as fits the picture."""
+        line = 0.0018 * min(size)
         self.set(space_size=scene.space_size, pixel=1 / at.scale, line=line)
-        self.set(inside=np.divide(tint.inside, 255), edge=np.divide(tint.edge, 255))
+        self.set(edge=np.divide(view.colors.edge, 255))
         self.place(size, at)
 
 
@@ -190,6 +193,7 @@ class Painter:
     def clear(self, view: View, size: tuple[int, int]) -> None:
         """Draw the plain background, as before the first state."""
         gloo.set_viewport(0, 0, *size)
+        gloo.set_state(scissor_test=False)
         gloo.clear(color=(*np.divide(view.colors.outside, 255), 1.0))
 
     def paint(self, scene: Scene, view: View, size: tuple[int, int]) -> None:
@@ -200,13 +204,26 @@ class Painter:
         """
         at = camera(view, scene.space_size, size)
         self.clear(view, size)
-        self._box.show(scene, view, size, at)
-        self._box.draw()
+        self._fill_box(scene, view, size, at)
+        if view.show_box:
+            self._box.show(scene, view, size, at)
+            self._box.draw()
         self._rods.show(scene, view, size, at)
         self._rods.draw()
         for visual, panel in zip(self._panels, legend(scene, view, size), strict=False):
             visual.show(panel, size)
             visual.draw()
+
+    def _fill_box(self, scene: Scene, view: View, size: tuple[int, int], at: Camera) -> None:
+        """Fill the box; a clear costs a software OpenGL next to nothing, a drawn square a lot."""
+        left, top = at.to_picture(0.0, scene.space_size)
+        right, bottom = at.to_picture(scene.space_size, 0.0)
+        x = [min(max(round(edge), 0), size[0]) for edge in (left, right)]
+        y = [min(max(size[1] - round(edge), 0), size[1]) for edge in (bottom, top)]
+        gloo.set_scissor(x[0], y[0], x[1] - x[0], y[1] - y[0])
+        gloo.set_state(scissor_test=True)
+        gloo.clear(color=(*np.divide(view.colors.inside, 255), 1.0))
+        gloo.set_state(scissor_test=False)
 
 
 class PictureError(RuntimeError):

@@ -3,7 +3,6 @@
 uniform float u_space_size;
 uniform float u_pixel;
 uniform float u_line;
-uniform vec3 u_inside;
 uniform vec3 u_edge;
 
 varying vec2 v_place;
@@ -11,7 +10,6 @@ varying vec2 v_place;
 void main() {
     vec2 beyond = max(-v_place, v_place - u_space_size) / u_pixel;
     float outward = max(beyond.x, beyond.y);   // pixels outside of the box, negative inside
-    float inside = clamp(0.5 - outward, 0.0, 1.0);
-    float edge = clamp(u_line + 0.5 - outward, 0.0, 1.0) - inside;
-    gl_FragColor = vec4(u_inside * inside + u_edge * edge, inside + edge);
+    float covered = clamp(u_line + 0.5 - outward, 0.0, 1.0) - clamp(0.5 - outward, 0.0, 1.0);
+    gl_FragColor = vec4(u_edge * covered, covered);
 }

@@ -4,12 +4,10 @@ uniform float u_half_length;
 uniform float u_radius;
 uniform float u_pixel;
 uniform float u_space_size;
-uniform sampler1D u_colors;
-uniform float u_color_count;
 
 varying vec2 v_local;
 varying vec2 v_place;
-varying float v_activity;
+varying vec3 v_color;
 
 // How much of a pixel at distance s from the middle of a band of half width r is covered.
 float covered(float s, float r) {
@@ -31,13 +29,11 @@ void main() {
     vec2 inside = clamp(min(v_place, u_space_size - v_place) / u_pixel + 0.5, 0.0, 1.0);
     coverage *= inside.x * inside.y;
 
-    float at = (clamp(v_activity, 0.0, 1.0) * (u_color_count - 1.0) + 0.5) / u_color_count;
-    vec3 color = texture1D(u_colors, at).rgb;
     // The front half keeps the colour of the colour bar. A darker tail shows where a rod is heading,
     // a dark rim keeps touching rods apart; both go where a rod is too thin to show them.
     float wide = smoothstep(1.0, 3.0, r);
     float rim = smoothstep(0.68, 0.88, s / r);
-    float tail = smoothstep(0.0, -1.0, v_local.x / (u_half_length + u_radius));
-    color *= 1.0 - wide * (1.0 - (1.0 - 0.55 * rim) * (1.0 - 0.28 * tail));
+    float tail = 1.0 - smoothstep(-1.0, 0.0, v_local.x / (u_half_length + u_radius));
+    vec3 color = v_color * (1.0 - wide * (1.0 - (1.0 - 0.55 * rim) * (1.0 - 0.28 * tail)));
     gl_FragColor = vec4(color * coverage, coverage);
 }
