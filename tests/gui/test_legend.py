@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from bacsim_gui.colors import colors
-from bacsim_gui.legend import cap_height, legend, scale_bar, text_mask
+from bacsim_gui.legend import legend, scale_bar, text_mask
 from bacsim_gui.view import View, layout
 from tests.gui.conftest import swarm
 
