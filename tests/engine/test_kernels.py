@@ -221,6 +221,21 @@ def test_one_far_pair_in_an_almost_empty_box_is_found(kernel):
 
 
 @KERNELS
+@pytest.mark.parametrize("shift", [10.0, -2.0], ids=["inside", "across the edge"])
+@pytest.mark.parametrize(
+    ("sensing", "gap"), [(2.0, 1.95), (0.5, 0.95)], ids=["at the sensing range", "at contact"]
+)
+def test_two_blocks_that_only_just_reach_each_other(kernel, shift, sensing, gap):
+    """Two columns of 64 rods, tip to tip along x: each rod has one partner, in another block."""
+    values = defaults(space_size=210.0, sensing_range=sensing)
+    y = 3.2 * np.arange(64)
+    pos = np.concatenate([np.column_stack([np.full(64, x), y]) for x in (shift, shift + 4 + gap)])
+    sums = check_against_reference(kernel, Rods(pos, np.zeros(128), np.ones(128)), values)
+    assert np.all(sums.sensed == (2.0 if gap < sensing else 0.0))
+    assert np.all((np.abs(sums.force[:, 0]) > 1) == (gap < 1.0))
+
+
+@KERNELS
 def test_sensing_reaches_exactly_its_range(kernel):
     """Tip to tip along x across the edge, gap just below and just above the range, range > 2R."""
     for gap, senses in ((2.999, True), (3.001, False)):
