@@ -41,12 +41,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         frames = whole("frames", arguments.frames, 1)
         make_run(arguments, "cpu")
+        screenshot = _picture_path(arguments.screenshot)
     except (ValueError, OSError) as error:
         command.error(str(error))
-    return show_window(arguments, frames)
+    return show_window(arguments, frames, screenshot)
 
 
-def show_window(arguments: argparse.Namespace, frames: int | None) -> int:
+def _picture_path(text: str | None) -> Path | None:
+    """Where the picture of the window goes; `ValueError` where it cannot."""
+    if text is None:
+        return None
+    path = Path(text)
+    if path.suffix.lower() != ".png":
+        raise ValueError(f"--screenshot {text} is not possible: give a name that ends in .png.")
+    if not path.parent.is_dir():
+        raise ValueError(f"--screenshot {text} is not possible: there is no folder {path.parent}.")
+    return path
+
+
+def show_window(arguments: argparse.Namespace, frames: int | None, screenshot: Path | None) -> int:
     """Build the window and run it until it is closed."""
     start_log("bacsim-gui", on_screen=True)
     from bacsim_gui.bootstrap import prepare_window, window_problem
@@ -67,7 +80,7 @@ def show_window(arguments: argparse.Namespace, frames: int | None) -> int:
     preset = "" if arguments.config is not None else arguments.preset or DEFAULT_PRESET
     window = Window(
         lambda kind: make_run(arguments, kind), preset, movie_folder=movie_folder(),
-        frames=frames, screenshot=arguments.screenshot and Path(arguments.screenshot),
+        frames=frames, screenshot=screenshot,
         device_note=device_note(),
     )  # fmt: skip
     # Without a hook of ours PyQt ends the process for any exception in a slot.

@@ -234,17 +234,21 @@ class Worker:
 
     def _begin_movie(self, order: Movie) -> None:
         self._movie_tried = order.serial
-        order.path.parent.mkdir(parents=True, exist_ok=True)
         self._writer = self._open_movie_of(order)
         self._movie = order
         self._to_movie_frame = order.steps
         self._seam.tell(movie=order.path, movie_frames=0)
         if self._snapshot is not None:
-            self._writer.put(self._snapshot)
+            self._put(self._writer, self._snapshot)
 
     def _open_movie_of(self, order: Movie) -> MovieWriter:
         try:
+            order.path.parent.mkdir(parents=True, exist_ok=True)
             return self._open_movie(order)
+        except OSError as error:
+            raise MovieError(
+                f"The folder {order.path.parent} cannot be made: {error.strerror}. Choose another."
+            ) from error
         except Exception as error:
             raise MovieError(str(error)) from error
 
@@ -252,10 +256,13 @@ class Worker:
         self._to_movie_frame -= steps
         if self._to_movie_frame <= 0 and self._movie is not None:
             self._to_movie_frame = self._movie.steps
-            try:
-                writer.put(snapshot)
-            except Exception as error:
-                raise MovieError(str(error)) from error
+            self._put(writer, snapshot)
+
+    def _put(self, writer: MovieWriter, snapshot: "Snapshot") -> None:
+        try:
+            writer.put(snapshot)
+        except Exception as error:
+            raise MovieError(str(error)) from error
 
     def _finish_movie(self) -> None:
         writer, self._writer, self._movie = self._writer, None, None

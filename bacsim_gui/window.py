@@ -36,12 +36,13 @@ from bacsim_gui.panels.status import ProblemBanner, StatusBar
 from bacsim_gui.panels.transport import TransportBar
 from bacsim_gui.panels.view_panel import ViewPanel
 from bacsim_gui.recorder import Recorder
-from bacsim_gui.seam import DeviceKind, Frame, Movie, Problem
+from bacsim_gui.seam import DeviceKind, Frame, Movie, Problem, Status
 from bacsim_gui.session import Session
 
 log = logging.getLogger(__name__)
 
 REFRESH_MS = 200
+MESSAGE_MS = 8000
 # From this width on the parameters and the statistics stand beside the picture at the same time.
 WIDE = 1400
 
@@ -83,6 +84,7 @@ class Window(QMainWindow):
         self._screenshot = screenshot
         self._begun = self._closing = self._arranged = False
         self._acknowledged = 0
+        self._told = Status()
         self._rate = FrameRate()
         self.session = Session(make_run("cpu"), movie_folder, preset)
         self.engine = EngineThread(open_movie)
@@ -228,7 +230,7 @@ class Window(QMainWindow):
         self.setWindowTitle(f"{title} – bacsim" if title else "bacsim")
         for name in ("K", "seed", "width", "height"):
             if name in session.refused:
-                self.status_bar.showMessage(session.refused.pop(name), 8000)
+                self.status_bar.showMessage(session.refused.pop(name), MESSAGE_MS)
 
     def _show_frame(self) -> None:
         frame = self.engine.take()
@@ -251,7 +253,7 @@ class Window(QMainWindow):
         if self._frames_to_go is not None:
             self._frames_to_go -= 1
             if self._frames_to_go == 0:
-                QTimer.singleShot(0, self._leave)
+                QTimer.singleShot(0, self.close)
 
     def _refresh(self) -> None:
         """Show what changes with time alone; a few times a second."""
@@ -289,7 +291,19 @@ class Window(QMainWindow):
             if status.device_kind != "cpu":
                 self.session.adopt(self._make_run(status.device_kind), self.session.preset)
             self.session.begin()
+        self._announce(status)
         self._refresh()
+
+    def _announce(self, status: Status) -> None:
+        """Say once where a movie or a trace was written."""
+        if status.saved != self._told.saved:
+            self.status_bar.showMessage(f"Saved {status.saved}", MESSAGE_MS)
+        if status.traced is not None and status.traced != self._told.traced:
+            self.status_bar.showMessage(
+                f"Trace in {status.traced.parent}: open perfetto_trace.json.gz at ui.perfetto.dev, "
+                f"or read {status.traced.name}", 2 * MESSAGE_MS,
+            )  # fmt: skip
+        self._told = status
 
     def _engine_failed(self, problem: Problem) -> None:
         self.session.engine_failed(problem)
@@ -319,15 +333,14 @@ class Window(QMainWindow):
         if self._frames_to_go is not None:
             log.error(message)
             self.exit_code = 1
-            self._leave()
+            self.close()
 
-    def _leave(self) -> None:
-        if self._screenshot is not None and not self._closing:
+    def _take_screenshot(self) -> None:
+        if self._screenshot is not None:
             self._refresh()
             if not self.grab().save(str(self._screenshot)):
                 log.error("The screenshot %s could not be written.", self._screenshot)
                 self.exit_code = 1
-        self.close()
 
     def _engine_finished(self) -> None:
         self.engine.join()
@@ -363,7 +376,7 @@ class Window(QMainWindow):
         if name:
             try:
                 presets.save_config(Path(name), self.session.current_run())
-                self.status_bar.showMessage(f"Saved {name}", 8000)
+                self.status_bar.showMessage(f"Saved {name}", MESSAGE_MS)
             except OSError as error:
                 self.session.show_problem(f"The parameters could not be saved: {error}")
 
@@ -374,7 +387,7 @@ class Window(QMainWindow):
         image = QImage(rgb.tobytes(), width, height, 3 * width, QImage.Format.Format_RGB888)
         path.parent.mkdir(parents=True, exist_ok=True)
         if image.save(str(path)):
-            self.status_bar.showMessage(f"Saved {path}", 8000)
+            self.status_bar.showMessage(f"Saved {path}", MESSAGE_MS)
         else:
             self.session.show_problem(f"The picture could not be saved as {path}.")
 
@@ -414,6 +427,7 @@ class Window(QMainWindow):
         if not self._arranged:
             self._arranged = True
             self._arrange()
+            self.canvas.native.setFocus()
             self._timer.start()
             self.engine.start()
             for left in unfinished_recordings(self.session.movie_settings.folder)[:1]:
@@ -438,6 +452,8 @@ class Window(QMainWindow):
     def closeEvent(self, a0: QCloseEvent | None) -> None:  # noqa: D102
         if self.engine.is_alive():
             # The engine ends first: a compile in progress, and a movie, which is kept.
+            if not self._closing:
+                self._take_screenshot()
             self._closing = True
             self.engine.stop()
             self._refresh()

@@ -17,6 +17,11 @@ SIZES = ("1280 × 720", "1920 × 1080", "1080 × 1080", "2560 × 1440", "3840 ×
 RATES = ("24", "30", "60")
 
 
+def frames_text(count: int) -> str:
+    """A number of frames, in words."""
+    return f"{count:,} frame{'' if count == 1 else 's'}"
+
+
 class RecordingPanel(Group):
     """Emits `edited(name, value)` for the movie's settings; asks for a folder, start and end."""
 
@@ -96,11 +101,13 @@ class RecordingPanel(Group):
         """Show the frames written so far, or the last file."""
         if status.movie is not None and session.movie is not None:
             seconds = status.movie_frames / session.movie.fps
-            self.progress.setText(f"{status.movie_frames} frames written, {seconds:.1f} s of movie")
+            self.progress.setText(
+                f"{frames_text(status.movie_frames)} written, {seconds:.1f} s of movie"
+            )
         elif status.movie is not None:
             self.progress.setText(f"Finishing {status.movie.name} …")
         elif status.saved is not None:
-            self.progress.setText(f"Saved {status.saved.name}, {status.movie_frames} frames")
+            self.progress.setText(f"Saved {status.saved.name}, {frames_text(status.movie_frames)}")
         self.progress.setVisible(bool(self.progress.text()))
         self._saved = status.saved
         self.open.setVisible(status.saved is not None)

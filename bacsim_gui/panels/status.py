@@ -9,6 +9,7 @@ from superqt import QElidingLabel
 
 from bacsim_gui import theme
 from bacsim_gui.panels.layout import label
+from bacsim_gui.panels.recording import frames_text
 from bacsim_gui.panels.statistics import big, phase_text, seconds
 from bacsim_gui.seam import Frame, Status
 from bacsim_gui.session import Session
@@ -46,7 +47,7 @@ class StatusBar(QStatusBar):
         self.phase.setText(f'<span style="color:{color}">●</span> {phase}')
         parts = []
         if status.movie is not None:
-            parts.append(f"recording, {status.movie_frames} frames")
+            parts.append(f"recording, {frames_text(status.movie_frames)}")
         if frames_per_second:
             parts.append(f"{frames_per_second:.0f} frames/s")
         if frame is not None:
@@ -54,7 +55,8 @@ class StatusBar(QStatusBar):
         if status.stats is not None:
             parts.append(f"{seconds(status.stats.step_seconds)} a step")
             parts.append(f"{big(status.stats.rod_steps_per_second)} rod-steps/s")
-            parts.append(f"{status.stats.compiles} compiles")
+            compiles = status.stats.compiles
+            parts.append(f"{compiles} compile{'' if compiles == 1 else 's'}")
         self.summary.setText("   ".join(parts))
         text = f"{status.device}  {self._note}".strip()
         if text != self.device.text():

@@ -49,6 +49,8 @@ def test_version():
         (["--config", "no-such-file.toml"], "no-such-file.toml"),
         (["--preset", "dilute", "--config", "a.toml"], "exclude each other"),
         (["--kernel", "fast"], "kernel = 'fast'"),
+        (["--screenshot", "window"], "ends in .png"),
+        (["--screenshot", "no/such/window.png"], "no folder"),
     ],
 )
 def test_a_bad_flag_is_refused_in_plain_words(flags, words):

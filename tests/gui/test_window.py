@@ -159,28 +159,6 @@ def test_a_changed_parameter_can_be_put_back(window):
     assert not row.back.isVisible()
 
 
-def test_a_setup_change_waits_for_the_button_and_compiles_once(window):
-    had, phi = (
-        compiles(window),
-        schema.packing_fraction(window.session.setup, window.session.params),
-    )
-    row = window.parameters.rows["rods"]
-    type_into(row.number, "150")
-    assert "●" in row.name.text()
-    live(0.1)
-    assert window.frame.snapshot.n == RODS
-    QTest.mouseClick(window.parameters.apply, Qt.MouseButton.LeftButton)
-    shown(window)
-    assert window.frame.snapshot.n == 150
-    assert "●" not in row.name.text()
-    assert compiles(window) == had + 1
-    assert window.engine.status.stats.last.reason == "rods"
-    assert schema.packing_fraction(window.session.setup, window.session.params) == pytest.approx(
-        phi
-    )
-    assert window.statistics.compile.text("compiles") == str(had + 1)
-
-
 def test_an_unsafe_dt_is_warned_of_and_mended_by_a_button(window):
     panel = window.parameters
     assert panel.warning_box.isHidden()
@@ -281,19 +259,6 @@ def test_a_rebuild_that_is_refused_keeps_the_run_that_was(window):
     step(window)
 
 
-def test_presets_can_be_chosen_and_say_what_to_look_for(window):
-    names = [window.transport.preset.itemText(i) for i in range(window.transport.preset.count())]
-    assert {"dilute", "swarming", "turbulence", "contagion", "circle-swimmers"} <= set(names)
-    window.transport.preset_chosen.emit("dilute")
-    shown(window)
-    run = load_preset("dilute")
-    assert window.session.params == run.params
-    assert window.frame.snapshot.n == run.setup.rods
-    assert window.parameters.findChildren(type(window.parameters.warning))
-    assert run.look_for in window.parameters.about.text()
-    assert run.note in window.parameters.note.text()
-
-
 def test_the_view_changes_the_picture_and_keeps_the_mouse_s_zoom(window):
     window.canvas.view = replace(window.canvas.view, center=(10.0, 10.0), zoom=3.0)
     window.view_panel.edited.emit("background", "white")
@@ -340,3 +305,41 @@ def test_a_screenshot_is_written(window):
     QTest.keyClick(window, Qt.Key.Key_P)
     assert list(folder.glob("*.png"))
     assert "Saved" in window.status_bar.currentMessage()
+
+
+# What compiles another program comes last, so that the others share one.
+
+
+def test_a_setup_change_waits_for_the_button_and_compiles_once(window):
+    had, phi = (
+        compiles(window),
+        schema.packing_fraction(window.session.setup, window.session.params),
+    )
+    row = window.parameters.rows["rods"]
+    type_into(row.number, "150")
+    assert "●" in row.name.text()
+    live(0.1)
+    assert window.frame.snapshot.n == RODS
+    QTest.mouseClick(window.parameters.apply, Qt.MouseButton.LeftButton)
+    shown(window)
+    assert window.frame.snapshot.n == 150
+    assert "●" not in row.name.text()
+    assert compiles(window) == had + 1
+    assert window.engine.status.stats.last.reason == "rods"
+    assert schema.packing_fraction(window.session.setup, window.session.params) == pytest.approx(
+        phi
+    )
+    assert window.statistics.compile.text("compiles") == str(had + 1)
+
+
+def test_presets_can_be_chosen_and_say_what_to_look_for(window):
+    names = [window.transport.preset.itemText(i) for i in range(window.transport.preset.count())]
+    assert {"dilute", "swarming", "turbulence", "contagion", "circle-swimmers"} <= set(names)
+    window.transport.preset_chosen.emit("dilute")
+    shown(window)
+    run = load_preset("dilute")
+    assert window.session.params == run.params
+    assert window.frame.snapshot.n == run.setup.rods
+    assert window.parameters.findChildren(type(window.parameters.warning))
+    assert run.look_for in window.parameters.about.text()
+    assert run.note in window.parameters.note.text()
