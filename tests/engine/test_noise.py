@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from engine import Start
 from engine.params import Params
 from engine.state import State
 from engine.step import noise, pack, unpack
@@ -74,3 +75,20 @@ def test_either_noise_can_be_off():
     # Turning one on does not change what the other draws.
     both = draw(params=Params(D_r=0.3, D_t=0.3))
     np.testing.assert_array_equal(both[0], shifts)
+
+
+def test_a_run_draws_anew_each_step_from_its_seed_and_its_step(pair):
+    """Step k of a run takes draw k, whatever was edited or relaxed on the way."""
+    values = {"k_cc": 0.0, "F_prop": 0.0, "D_t": 0.02, "D_r": 0.3, "dt": 0.004}
+    params = Params(space_size=16.0, **values)
+    start = Start(np.array([[4.0, 4.0], [12.0, 12.0]]), np.zeros(2), np.zeros(2))
+    pair.rebuild(params=params, seed=11, start=start)
+    for k in range(6):
+        if k == 3:
+            pair.set(length=4.5)
+        before = pair.snapshot().rods.copy()
+        moved = np.float64(pair.advance(1).rods) - before
+        shifts, turns = draw(n=2, params=params, step=k, seed=11)
+        # One rounding of a place near 12.
+        np.testing.assert_allclose(moved[:, :2], shifts, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(moved[:, 2], turns, rtol=0, atol=1e-6)
