@@ -2,11 +2,12 @@
 """Runs kept in files: the presets that come with the program, and the user's own."""
 
 import difflib
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 import tomli_w
@@ -62,7 +63,8 @@ class Run:
         params = schema.with_values(run.params, **live)
         schema.check(setup, params)
         placed = ("space_size", "length", "radius")
-        fits = setup == run.setup and all(
+        # Another kernel starts from the same arrays.
+        fits = replace(setup, kernel=run.setup.kernel) == run.setup and all(
             getattr(params, name) == getattr(run.params, name) for name in placed
         )
         return replace(run, setup=setup, params=params, start=run.start if fits else None)
@@ -138,17 +140,10 @@ def _run_from(table: Mapping[str, Any], source: str) -> Run:
             remedy = f"Did you mean {near[0]}?" if near else f"Known are: {', '.join(_TOP)}."
             raise ParameterError(name, table[name], f"is not known in {source}", remedy)
     setup, params = schema.from_mapping(table, source)
-    speed = table.get("run", {})
-    for name, value in speed.items():
-        known = name in _RUN and isinstance(value, int | float) and not isinstance(value, bool)
-        if not known or value < _RUN[name] or (name != "fps" and value != int(value)):
-            raise ParameterError(
-                name, value, f"is not possible in [run] of {source}",
-                "Give K and seed as whole numbers and fps as a number, K and fps at least 1.",
-            )  # fmt: skip
+    speed = _speed(table.get("run", {}), source)
     if "packing_fraction" in table:
         phi = table["packing_fraction"]
-        if not isinstance(phi, int | float) or not 0 < phi <= schema.MAX_PACKING_FRACTION:
+        if not _is_number(phi) or not 0 < phi <= schema.MAX_PACKING_FRACTION:
             raise ParameterError(
                 "packing_fraction", phi, f"is not possible in {source}",
                 f"Give a number above 0, at most {schema.MAX_PACKING_FRACTION}.",
@@ -158,6 +153,26 @@ def _run_from(table: Mapping[str, Any], source: str) -> Run:
     schema.check(setup, params)
     title, look_for = str(table.get("title", Run.title)), str(table.get("look_for", ""))
     return Run(title, look_for, setup, params, **speed)
+
+
+def _speed(table: Any, source: str) -> dict[str, Any]:
+    """The entries of [run], checked."""
+    if not isinstance(table, Mapping):
+        raise ParameterError(
+            "run", table, f"is not a table in {source}", "Write it as [run] K = 25."
+        )
+    for name, value in table.items():
+        known = name in _RUN and _is_number(value) and value >= _RUN[name]
+        if not known or (name != "fps" and value != int(value)):
+            raise ParameterError(
+                name, value, f"is not possible in [run] of {source}",
+                "Give K and seed as whole numbers and fps as a number, K and fps at least 1.",
+            )  # fmt: skip
+    return {name: float(v) if name == "fps" else int(v) for name, v in table.items()}
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def write_start(path: Path, snapshot: Snapshot) -> None:

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Presets and configuration files: what they hold, what they refuse, how they start."""
+
+import numpy as np
+import pytest
+
+from bacsim_gui.presets import load_config, load_preset, preset_names, save_config, write_start
+from engine import Driver, ParameterError, schema
+from engine.snapshot import Snapshot
+
+DEVICES = ("cpu", "gpu")
+
+
+def test_the_first_preset_is_swarming_and_the_promised_ones_are_there():
+    names = preset_names()
+    assert names[0] == "swarming"
+    assert {"dilute", "turbulence", "contagion", "circle-swimmers"} <= set(names)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", preset_names())
+def test_a_preset_can_be_simulated_without_a_warning(name, device):
+    run = load_preset(name, device_kind=device)
+    schema.check(run.setup, run.params)
+    assert schema.warnings_for(run.setup, run.params) == ()
+    assert run.look_for
+    # Some five body widths a second of viewing.
+    assert 4.5 < schema.pace(run.params, run.K * run.fps) < 5.5
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_a_cpu_gets_fewer_rods_in_the_same_crowd_and_is_told_so(name):
+    cpu, gpu = (load_preset(name, device_kind=device) for device in DEVICES)
+    assert cpu.setup.rods < gpu.setup.rods
+    phi = [schema.packing_fraction(run.setup, run.params) for run in (cpu, gpu)]
+    assert phi[0] == pytest.approx(phi[1])
+    assert f"{cpu.setup.rods:,} rods on the CPU" in cpu.note
+    assert f"{gpu.setup.rods:,} on a GPU" in cpu.note
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_a_developed_start_fits_its_preset(name):
+    run = load_preset(name, device_kind="cpu")
+    assert run.start is not None
+    assert run.start.pos.shape == (run.setup.rods, 2)
+    assert run.start.pos.min() >= 0
+    assert run.start.pos.max() < run.params.space_size
+    assert 0 <= run.start.activity.min() <= run.start.activity.max() <= 1
+
+
+def test_the_first_frame_of_swarming_swarms():
+    """Flocks: both hues are there, and rods beside each other point the same way."""
+    run = load_preset("swarming", device_kind="cpu")
+    driver = Driver(run.setup, run.params, run.seed, run.start)
+    first = driver.snapshot()
+    assert 0.3 < first.observables["active_fraction"] < 0.9
+    delta = first.pos[:, None] - first.pos[None]
+    delta -= run.params.space_size * np.round(delta / run.params.space_size)
+    i, j = np.nonzero(np.triu(np.hypot(*delta.T) < 1.5, 1))
+    assert len(i) > 100
+    assert np.cos(first.theta[i] - first.theta[j]).mean() > 0.7
+    driver.advance(50)
+
+
+def test_other_numbers_of_rods_keep_the_packing_fraction_and_drop_the_arrays():
+    run = load_preset("swarming", device_kind="cpu")
+    more = run.with_values(rods=700)
+    assert more.start is None
+    assert schema.packing_fraction(more.setup, more.params) == pytest.approx(0.3)
+    fixed = run.with_values(rods=550, space_size=120)
+    assert fixed.params.space_size == 120
+    assert load_preset("swarming", rods=700).params == more.params
+
+
+@pytest.mark.parametrize(
+    ("values", "kept"),
+    [
+        ({"activity_thresh": 3.0}, True),
+        ({"kernel": "naive"}, True),
+        ({"length": 5.0}, False),
+        ({"space_size": 100.0}, False),
+        ({"start_activity": "none"}, False),
+    ],
+)
+def test_the_developed_start_is_kept_only_where_it_fits(values, kept):
+    run = load_preset("swarming", device_kind="cpu").with_values(**values)
+    assert (run.start is not None) == kept
+
+
+def test_an_unknown_preset_gets_a_suggestion():
+    with pytest.raises(ParameterError, match="Did you mean swarming"):
+        load_preset("swaming")
+
+
+def test_a_configuration_comes_back_as_it_was_saved(tmp_path):
+    run = load_preset("contagion", device_kind="cpu")
+    save_config(tmp_path / "mine.toml", run)
+    again = load_config(tmp_path / "mine.toml")
+    assert (again.setup, again.params, again.K, again.fps, again.seed, again.title) == (
+        run.setup, run.params, run.K, run.fps, run.seed, run.title
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("title = ", ["not a TOML file"]),
+        ("[params]\nlenght = 3", ["lenght", "length", "mine.toml"]),
+        ("[params]\nlength = -3", ["length", "-3", "above 0"]),
+        ("[params]\nlength = 'long'", ["length", "long"]),
+        ("[params]\nlength = nan", ["length", "nan"]),
+        ("[setup]\nrods = 2.5", ["rods", "2.5", "whole number"]),
+        ("[setup]\nkernel = 'fast'", ["kernel", "fast", "rowsum"]),
+        ("params = 3", ["params", "table"]),
+        ("[parms]\nlength = 3", ["parms", "params"]),
+        ("[run]\nK = 0", ["K", "0"]),
+        ("[run]\nk = 2", ["k", "K and seed"]),
+        ("run = 3", ["run", "table"]),
+        ("packing_fraction = 3", ["packing_fraction", "3"]),
+        ("packing_fraction = true", ["packing_fraction", "True"]),
+        ("[params]\nspace_size = 5", ["space_size", "5", "too small"]),
+        ("[params]\nspace_size = 30", ["rods", "600", "fewer"]),
+    ],
+)
+def test_a_bad_configuration_is_refused_by_name(tmp_path, text, words):
+    path = tmp_path / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ParameterError) as caught:
+        load_config(path)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_a_start_file_loses_little(tmp_path):
+    run = load_preset("swarming", device_kind="cpu")
+    rng = np.random.default_rng(1)
+    rods = rng.uniform([0, 0, -np.pi, 0], [89, 89, np.pi, 1], (50, 4)).astype(np.float32)
+    write_start(tmp_path / "kept.npz", Snapshot(rods, 0, 0.0, run.params))
+    with np.load(tmp_path / "kept.npz") as kept:
+        side = run.params.space_size
+        assert np.abs(kept["pos"] * (side / 2**16) - rods[:, :2]).max() <= side / 2**17 * 1.01
+        assert np.abs(kept["activity"] / 255 - rods[:, 3]).max() <= 0.5 / 255 * 1.01
+        turn = kept["theta"] * (2 * np.pi / 2**16) - rods[:, 2]
+        assert np.abs((turn + np.pi) % (2 * np.pi) - np.pi).max() <= np.pi / 2**16 * 1.01
