@@ -132,8 +132,10 @@ class Session(QObject):
             self.refused[error.name] = str(error)
             self.changed.emit()
             return
+        if replace(self.pending, kernel=self.setup.kernel) != self.setup:
+            # Arrays to start from hold places and activities; only another kernel leaves them be.
+            self._start = None
         self.setup, self.params = self.pending, params
-        self._start = None
         self._order_build("setup applied")
 
     def reset(self) -> None:

@@ -30,7 +30,9 @@ class StatusBar(QStatusBar):
         self.phase.setContentsMargins(6, 0, 12, 0)
         self.summary = QElidingLabel()
         self.summary.setProperty("role", "muted")
-        self.device = QElidingLabel()
+        # A long note shares the line with the figures; a device alone is shown whole.
+        self.device: QLabel = QElidingLabel() if device_note else QLabel()
+        self.device.setContentsMargins(0, 0, 0 if device_note else 12, 0)
         self.addWidget(self.phase)
         self.addWidget(self.summary, 3)
         self.addPermanentWidget(self.device, 2 if device_note else 0)
@@ -62,9 +64,6 @@ class StatusBar(QStatusBar):
         if text != self.device.text():
             self.device.setText(text)
             self.device.setToolTip(text)
-            if not self._note:
-                # Short enough to be shown whole.
-                self.device.setMinimumWidth(self.device.sizeHint().width() + 12)
 
 
 class ProblemBanner(QFrame):

@@ -91,6 +91,16 @@ def test_reset_keeps_the_arrays_of_a_preset_and_a_new_seed_drops_them(qapp):
     assert session.wanted.build.start is None
 
 
+def test_another_kernel_keeps_the_arrays_of_a_preset_and_another_start_drops_them(qapp):
+    session = Session(load_preset("swarming"), Path("movies"), "swarming")
+    session.edit("kernel", "naive")
+    session.apply_setup()
+    assert session.wanted.build.start is not None
+    session.edit("start_activity", "none")
+    session.apply_setup()
+    assert session.wanted.build.start is None
+
+
 def test_reset_after_a_change_of_the_box_drops_arrays_that_no_longer_fit(qapp):
     session = Session(load_preset("swarming"), Path("movies"), "swarming")
     session.edit("space_size", session.params.space_size * 1.1)
