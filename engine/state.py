@@ -46,7 +46,8 @@ def start_activity(setup: Setup, params: Params, pos: np.ndarray) -> np.ndarray:
 def to_device(start: Start, params: Params, step: int, seed: int) -> State:
     """`start` as a `State` on the default device.
 
-    Raises `ParameterError` for arrays whose shapes disagree or that are not finite.
+    Raises `ParameterError` for arrays whose shapes disagree, that are not finite, or whose
+    activity leaves [0, 1].
     """
     pos, theta, activity = (
         np.asarray(a, np.float32) for a in (start.pos, start.theta, start.activity)
@@ -60,6 +61,12 @@ def to_device(start: Start, params: Params, step: int, seed: int) -> State:
     if not all(np.isfinite(a).all() for a in (pos, theta, activity)):
         raise ParameterError(
             "start", "NaN or infinity", "cannot be simulated", "Give finite numbers."
+        )
+    # As much as rounding may do to a weighted mean of values in [0, 1].
+    outside = activity[(activity < -1e-6) | (activity > 1 + 1e-6)]
+    if outside.size:
+        raise ParameterError(
+            "start", float(outside[0]), "is not possible as an activity", "Give 0 to 1."
         )
     box = np.float32(params.space_size)
     pos = np.mod(pos, box)

@@ -71,9 +71,10 @@ def place(i: int, value: float, array: np.ndarray) -> np.ndarray:
         lambda s: Start(place(7, NAN, s.pos), s.theta, s.activity),
         lambda s: Start(s.pos, place(7, INF, s.theta), s.activity),
         lambda s: Start(s.pos, s.theta, place(149, NAN, s.activity)),
+        lambda s: Start(s.pos, s.theta, place(149, 1.5, s.activity)),
         lambda s: Start(s.pos[:100], s.theta[:100], s.activity[:100]),
     ],
-    ids=["NaN place", "infinite angle", "NaN activity", "too few rods"],
+    ids=["NaN place", "infinite angle", "NaN activity", "activity 1.5", "too few rods"],
 )
 def test_a_spoilt_start_is_refused_and_the_run_goes_on(crowd, spoil):
     before = crowd.advance(8)
