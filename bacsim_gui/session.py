@@ -6,6 +6,7 @@ Panels call its methods, everything that shows a value listens to its one signal
 """
 
 import json
+import re
 import secrets
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -263,7 +264,9 @@ class Session(QObject):
         """Begin to record what `view` shows, at the pace of `K` steps a frame of the window."""
         self._serial += 1
         settings = self.movie_settings
-        name = f"bacsim-{self.run.title.lower().replace(' ', '-')}-{datetime.now():%Y%m%d-%H%M%S}"
+        # A title of the user's may hold anything; in a name a slash would be another folder.
+        title = re.sub(r"\W+", "-", self.run.title.lower()).strip("-")[:60] or "run"
+        name = f"bacsim-{title}-{datetime.now():%Y%m%d-%H%M%S}"
         path = settings.folder / f"{name}.mp4"
         n = 2
         while path.exists():

@@ -145,6 +145,18 @@ def test_a_movie_runs_at_the_pace_of_the_window_and_knows_what_it_shows(session)
     assert session.wanted.movie is None
 
 
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [("../../up/x", "up-x"), ("Größe = 3", "größe-3"), ("?", "run"), ("a" * 300, "a" * 60)],
+)
+def test_a_title_of_any_kind_makes_a_file_in_the_folder_for_movies(session, title, name):
+    session.load_run(replace(session.run, title=title))
+    session.start_movie(View(), 25, first_step=0)
+    path = session.wanted.movie.path
+    assert path.parent == Path("movies")
+    assert path.name.startswith(f"bacsim-{name}-2")
+
+
 def test_a_rebuild_ends_a_recording(session):
     session.start_movie(View(), 25, first_step=0)
     session.reset()
