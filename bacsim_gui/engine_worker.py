@@ -44,6 +44,7 @@ class Worker:
         self._driver: Driver | None = None
         self._build_tried = 0
         self._failures = 0
+        self._wanted = seam.order
         self._extra_done = 0
         self._number = 0
         self._snapshot: Snapshot | None = None
@@ -88,6 +89,7 @@ class Worker:
 
     def _turn(self, wanted: Wanted) -> bool:
         """Do one piece of what is wanted; False when there is nothing to do."""
+        self._wanted = wanted
         if wanted.failures != self._failures:
             return False
         if self._movie is not None and (
@@ -307,6 +309,7 @@ class Worker:
                 setup=None if driver is None else driver.setup,
                 params=None if driver is None else driver.params,
                 seed=None if driver is None else driver.seed,
+                order=self._wanted,
             )
         )
         if driver is not None:

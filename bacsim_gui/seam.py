@@ -85,7 +85,8 @@ class Problem:
     """What went wrong in the engine, and what the engine has now.
 
     `parameter` names the parameter to blame, where there is one; `movie` says that a recording
-    ended. `setup`, `params` and `seed` are None before the first successful build.
+    ended. `setup`, `params` and `seed` are None before the first successful build. `order` is what
+    the engine followed: what the user has changed since then stands.
     """
 
     message: str
@@ -95,6 +96,7 @@ class Problem:
     setup: Setup | None
     params: Params | None
     seed: int | None
+    order: Wanted | None = None
 
 
 @dataclass(frozen=True)

@@ -304,19 +304,39 @@ class Session(QObject):
     # The engine
 
     def engine_failed(self, problem: Problem) -> None:
-        """Pause, show the problem, and take over what the engine really has."""
+        """Pause, show the problem, and take over what the engine really has.
+
+        What was ordered after the engine had failed is not taken back; a failure of what a newer
+        build has replaced by then concerns nobody, but for a movie that was lost.
+        """
+        self._failures = problem.failures
+        order = problem.order or self.wanted
+        replaced = order.build is not self._build
+        if replaced and not problem.movie:
+            self.changed.emit()
+            return
         self.running = False
         self.problem = problem
-        self._failures = problem.failures
-        if problem.movie:
+        if problem.movie and order.movie in (None, self.movie):
             self.movie = None
-        if problem.setup is None:
-            self._built_failed = True
-        elif problem.params is not None and problem.seed is not None:
-            self.setup, self.params, self.seed = problem.setup, problem.params, problem.seed
+        if not replaced:
+            self._take_over(problem, order)
         if problem.parameter is not None:
             self.refused[problem.parameter] = problem.message
         self.changed.emit()
+
+    def _take_over(self, problem: Problem, order: Wanted) -> None:
+        """Adopt what the engine has, but for live parameters that were edited since `order`."""
+        if problem.setup is None:
+            self._built_failed = True
+        elif problem.params is not None and problem.seed is not None:
+            edited = {
+                f.name: getattr(self.params, f.name)
+                for f in schema.PARAM_FIELDS
+                if getattr(self.params, f.name) != getattr(order.params, f.name)
+            }
+            self.setup, self.seed = problem.setup, problem.seed
+            self.params = replace(problem.params, **edited)
 
     def show_problem(self, message: str) -> None:
         """Show something that went wrong outside the engine, which runs on."""

@@ -189,6 +189,35 @@ def test_a_failure_pauses_and_brings_back_what_the_engine_has(session):
     assert session.problem is None
 
 
+def test_what_was_edited_after_the_engine_had_failed_stands(session):
+    had = session.setup, session.params, session.seed
+    session.edit("rods", 5000)
+    session.apply_setup()
+    followed = session.wanted
+    session.edit("F_prop", 3)
+    session.engine_failed(Problem("No memory.", None, 1, False, *had, followed))
+    assert session.setup == had[0]
+    assert session.params == replace(had[1], F_prop=3.0)
+
+
+def test_a_failure_of_what_was_replaced_meanwhile_takes_nothing_back(session):
+    had = session.setup, session.params, session.seed
+    session.edit("rods", 5000)
+    session.apply_setup()
+    followed = session.wanted
+    session.load_run(load_preset("dilute"), "dilute")
+    session.set_running(True)
+    now = session.wanted
+    session.engine_failed(Problem("No memory.", None, 1, False, *had, followed))
+    assert session.wanted == replace(now, failures=1)
+    assert session.setup == load_preset("dilute").setup
+    assert session.problem is None
+    # A lost movie is told all the same.
+    session.engine_failed(Problem("The disk is full.", None, 2, True, *had, followed))
+    assert session.problem is not None
+    assert session.params == now.params
+
+
 def test_a_first_build_that_fails_can_be_ordered_again(session):
     session.engine_failed(Problem("No memory.", None, 1, False, None, None, None))
     assert session.needs_apply
