@@ -17,6 +17,7 @@ from packaging.utils import canonicalize_name
 import environment
 import lockfile
 import machine
+import steps
 
 ROOT = Path(__file__).parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -257,7 +258,7 @@ def test_the_package_for_environments_follows_the_interpreter(executable, packag
 
 
 def test_a_python_that_is_too_old_is_refused_with_a_remedy():
-    with pytest.raises(environment.SetupError, match=r"3\.11 or newer.*is 3\.9") as refused:
+    with pytest.raises(steps.SetupError, match=r"3\.11 or newer.*is 3\.9") as refused:
         environment.check_python((3, 9), "/usr/bin/python3")
     assert "make setup PYTHON=" in str(refused.value)
     environment.check_python((3, 11), "/usr/bin/python3")
@@ -342,7 +343,7 @@ def test_what_an_interrupted_pip_left_is_removed_and_the_rest_kept(tmp_path: Pat
 def test_settings_of_another_python_do_not_reach_the_environment(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PYTHONPATH", "/opt/ros/lib")
     monkeypatch.setenv("PIP_CERT", "/etc/ssl/ca.pem")
-    inherited = environment.child_environment()
+    inherited = steps.child_environment()
     assert "PYTHONPATH" not in inherited
     assert inherited["PIP_CERT"] == "/etc/ssl/ca.pem"
 
@@ -350,8 +351,8 @@ def test_settings_of_another_python_do_not_reach_the_environment(monkeypatch: py
 def test_a_program_that_fails_is_told_with_its_last_lines():
     seen: list[str] = []
     command = [sys.executable, "-c", "print('begun'); raise SystemExit('no room')"]
-    with pytest.raises(environment.SetupError, match="no room"):
-        environment.stream(command, seen.append)
+    with pytest.raises(steps.SetupError, match="no room"):
+        steps.stream(command, seen.append)
     assert "begun" in seen
 
 
