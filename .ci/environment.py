@@ -313,7 +313,8 @@ def setup(extras: set[str], *, retry_card: bool = False, quiet: bool = False) ->
     if not PYTHON.exists():
         check_room(["base", *optional])
     make_venv()
-    STAMP.unlink(missing_ok=True)
+    # From here to the end nothing counts as up to date, but what was wanted is still known.
+    STAMP.write_text(json.dumps({"sections": sorted(known | {*optional})}) + "\n")
     print("Installing Python packages by the hashes in requirements.lock", flush=True)
     pip_install(["build"])
     sections = ["build", "base", *optional]
