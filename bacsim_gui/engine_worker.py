@@ -62,6 +62,7 @@ class Worker:
         self._movie: Movie | None = None
         self._movie_tried = 0
         self._writer: MovieWriter | None = None
+        self._movie_steps = 0
         self._to_movie_frame = 0
         self._traced = 0
 
@@ -151,7 +152,12 @@ class Worker:
             for f in fields(wanted.params)
             if getattr(wanted.params, f.name) != getattr(driver.params, f.name)
         }
+        dt = driver.params.dt
         driver.set(**changed)
+        if self._movie is not None and "dt" in changed:
+            # Every frame of a movie spans the same simulated time.
+            self._movie_steps = _scaled(self._movie_steps, dt / driver.params.dt)
+            self._to_movie_frame = _scaled(self._to_movie_frame, dt / driver.params.dt)
         if not wanted.running:
             self._snapshot = driver.snapshot()
             self._show(running=False)
@@ -238,7 +244,7 @@ class Worker:
         self._movie_tried = order.serial
         self._writer = self._open_movie_of(order)
         self._movie = order
-        self._to_movie_frame = order.steps
+        self._movie_steps = self._to_movie_frame = order.steps
         self._seam.tell(movie=order.path, movie_frames=0)
         if self._snapshot is not None:
             self._put(self._writer, self._snapshot)
@@ -257,7 +263,7 @@ class Worker:
     def _record(self, writer: MovieWriter, snapshot: "Snapshot", steps: int) -> None:
         self._to_movie_frame -= steps
         if self._to_movie_frame <= 0 and self._movie is not None:
-            self._to_movie_frame = self._movie.steps
+            self._to_movie_frame = self._movie_steps
             self._put(writer, snapshot)
 
     def _put(self, writer: MovieWriter, snapshot: "Snapshot") -> None:
@@ -319,6 +325,10 @@ class Worker:
 
 class MovieError(RuntimeError):
     """A recording that could not be begun or finished; the simulation is not to blame."""
+
+
+def _scaled(steps: int, factor: float) -> int:
+    return max(1, round(steps * factor))
 
 
 def is_plain(error: Exception) -> bool:

@@ -177,6 +177,20 @@ def test_the_seam_runs_steps_edits_resets_and_records(table):
     assert set(np.diff(table.reels[-1].steps)) == {10}
     assert table.engine.status.saved == Path("a.mp4")
 
+    # Half the time step, twice the steps: a frame spans the same simulated time.
+    table.ask(movie=replace(movie, serial=102), running=True)
+    table.until(lambda: len(table.reels) == 2 and len(table.reels[-1].steps) > 3)
+    table.ask(params=replace(table.wanted.params, dt=table.wanted.params.dt / 2))
+    before = len(table.reels[-1].steps)
+    table.until(lambda: len(table.reels[-1].steps) > before + 4)
+    table.ask(movie=None, params=PARAMS)
+    table.until(lambda: table.reels[-1].finished)
+    table.paused()
+    gaps = list(np.diff(table.reels[-1].steps))
+    assert gaps[:2] == [10, 10]
+    assert gaps[-1] == 20
+    assert all(10 <= gap <= 20 for gap in gaps)
+
     # Another number of rods compiles once, and says why.
     table.rebuilt("setup applied", setup=replace(SETUP, rods=80))
     table.until(lambda: table.engine.status.stats.rods == 80)
@@ -227,7 +241,7 @@ def test_auto_speed_follows_the_frame_budget_and_a_hidden_window_does_not_stop_i
 
 def test_a_recorder_that_fails_ends_the_movie_and_nothing_else(table):
     reels, table.expected = len(table.reels), len(table.problems) + 1
-    table.ask(movie=Movie(102, Path("c.mp4"), (64, 64), 30, 5, View(), {}), running=True)
+    table.ask(movie=Movie(103, Path("c.mp4"), (64, 64), 30, 5, View(), {}), running=True)
     table.until(lambda: len(table.reels) > reels)
     table.reels[-1].error = "The disk is full."
     table.until(lambda: len(table.problems) == table.expected)
