@@ -296,7 +296,13 @@ class Session(QObject):
         self.changed.emit()
 
     def trace(self, folder: Path) -> None:
-        """Have a profiler trace of some frames written into `folder`."""
+        """Have a profiler trace of some frames written into `folder`; not while recording.
+
+        Its steps would be missing in the movie, whose frames are equally far apart in time.
+        """
+        if self.movie is not None:
+            self.show_problem("Finish the movie first: it would lack the steps of the trace.")
+            return
         self._serial += 1
         self._trace = Trace(self._serial, folder)
         self.changed.emit()

@@ -163,6 +163,16 @@ def test_a_rebuild_ends_a_recording(session):
     assert session.wanted.movie is None
 
 
+def test_no_trace_takes_steps_that_a_movie_would_lack(session):
+    session.start_movie(View(), 25, first_step=0)
+    session.trace(Path("trace"))
+    assert session.wanted.trace is None
+    assert "Finish the movie" in session.problem.message
+    session.stop_movie()
+    session.trace(Path("trace"))
+    assert session.wanted.trace.folder == Path("trace")
+
+
 @pytest.mark.parametrize(("name", "value"), [("width", "321"), ("height", "9"), ("width", "wide")])
 def test_a_movie_size_that_cannot_be_encoded_is_refused(session, name, value):
     before = session.movie_settings
@@ -246,8 +256,8 @@ def test_the_largest_safe_dt_is_free_of_warnings(session):
 def test_no_two_orders_share_a_serial(session):
     session.reset()
     first = session.wanted.build.serial
-    session.start_movie(View(), 5, first_step=0)
     session.trace(Path("t"))
+    session.start_movie(View(), 5, first_step=0)
     wanted = session.wanted
     assert len({first, wanted.movie.serial, wanted.trace.serial}) == 3
     assert replace(wanted) == wanted
