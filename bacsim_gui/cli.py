@@ -38,6 +38,8 @@ Found = TypeVar("Found")
 
 # A traced frame is short: the profiler notes every operation of every step.
 TRACE_STEPS, TRACE_FRAMES = 10, 4
+# Seconds; far more than anybody waits for.
+LONGEST_MOVIE = 1e6
 
 
 class RunError(RuntimeError):
@@ -161,18 +163,24 @@ def movie(arguments: argparse.Namespace, command: PlainParser) -> None:
 
 def _movie_order(arguments: argparse.Namespace) -> "MovieOrder":
     from bacsim_gui.movie import MovieOrder
+    from bacsim_gui.recorder import RecordingError, check
 
     width, cross, height = arguments.size.lower().partition("x")
     if not (cross and width.strip().isdecimal() and height.strip().isdecimal()):
         raise ParameterError(
             "size", arguments.size, "is not possible", "Give width and height, as in 1280x720."
         )
-    return MovieOrder(
+    order = MovieOrder(
         Path(arguments.out),
-        seconds=number("seconds", arguments.seconds, 0),
-        fps=number("fps", arguments.fps, 0),
+        seconds=number("seconds", arguments.seconds, 0, LONGEST_MOVIE),
+        fps=number("fps", arguments.fps, 0, 240),
         size=(int(width), int(height)),
     )
+    try:
+        check(order.size, order.fps)
+    except RecordingError as error:
+        raise ValueError(str(error)) from error
+    return order
 
 
 def bench(arguments: argparse.Namespace, command: PlainParser) -> None:

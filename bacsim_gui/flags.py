@@ -37,8 +37,8 @@ class PlainParser(argparse.ArgumentParser):
             flags = [flag for action in self._actions for flag in action.option_strings]
             near = difflib.get_close_matches(unknown[0].split("=")[0], flags, n=1)
             hint = f" Did you mean {near[0]}?" if near else ""
-            what = "flag" if unknown[0].startswith("-") else "argument"
-            self.error(f"{unknown[0]} is not known as a {what}.{hint}")
+            what = "a flag" if unknown[0].startswith("-") else "an argument"
+            self.error(f"{unknown[0]} is not known as {what}.{hint}")
         return known, unknown
 
 
@@ -84,19 +84,21 @@ def whole(name: str, text: str | None, least: int) -> int | None:
         number = least - 1
     if not least <= number < 2**31:
         raise ParameterError(
-            name, text, "is not possible", f"Give a whole number of at least {least}."
+            name, text, "is not possible", f"Give a whole number from {least} to {2**31 - 1}."
         )
     return number
 
 
-def number(name: str, text: str, above: float) -> float:
-    """A finite number larger than `above` from the command line; or `ParameterError`."""
+def number(name: str, text: str, above: float, most: float) -> float:
+    """A number above `above`, at most `most`, from the command line; or `ParameterError`."""
     try:
         value = float(text)
     except ValueError:
         value = above
-    if not above < value < float("inf"):
-        raise ParameterError(name, text, "is not possible", f"Give a number above {above:g}.")
+    if not above < value <= most:
+        raise ParameterError(
+            name, text, "is not possible", f"Give a number above {above:g}, at most {most:g}."
+        )
     return value
 
 

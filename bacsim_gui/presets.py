@@ -129,8 +129,8 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 _TOP = ("title", "look_for", "packing_fraction", "rods_on_cpu", "setup", "params", "run")
-# The least value of each entry of [run].
-_RUN = {"K": 1, "fps": 1, "seed": 0}
+# The least and the largest value of each entry of [run].
+_RUN = {"K": (1, 2**31 - 1), "fps": (1, 1000), "seed": (0, 2**31 - 1)}
 
 
 def _run_from(table: Mapping[str, Any], source: str) -> Run:
@@ -162,17 +162,22 @@ def _speed(table: Any, source: str) -> dict[str, Any]:
             "run", table, f"is not a table in {source}", "Write it as [run] K = 25."
         )
     for name, value in table.items():
-        known = name in _RUN and _is_number(value) and value >= _RUN[name]
+        low, high = _RUN.get(name, (1, 0))
+        known = _is_number(value) and low <= value <= high
         if not known or (name != "fps" and value != int(value)):
             raise ParameterError(
                 name, value, f"is not possible in [run] of {source}",
-                "Give K and seed as whole numbers and fps as a number, K and fps at least 1.",
+                "Give K and seed as whole numbers below 2147483648, K at least 1, and fps as a "
+                "number from 1 to 1000.",
             )  # fmt: skip
     return {name: float(v) if name == "fps" else int(v) for name, v in table.items()}
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    # Whole numbers of TOML may have any number of digits.
+    return isinstance(value, int) or math.isfinite(value)
 
 
 def write_start(path: Path, snapshot: Snapshot) -> None:

@@ -87,7 +87,7 @@ class Recorder:
     ) -> None:
         view = View() if view is None else checked(view)
         colors(view.colormap)
-        _check(size, fps)
+        check(size, fps)
         about = {"bacsim": __version__, **{k: str(text) for k, text in (metadata or {}).items()}}
         if frames is not None:
             about["frames_asked"] = str(frames)
@@ -285,8 +285,8 @@ class Recorder:
                 self._last_words.append(line.decode(errors="replace").rstrip())
 
 
-def _check(size: tuple[int, int], fps: float) -> None:
-    """Refuse a size or a rate that no movie can have."""
+def check(size: tuple[int, int], fps: float) -> None:
+    """Raise `RecordingError` for a size or a rate that no movie can have."""
     for name, value in zip(("width", "height"), size, strict=True):
         if not isinstance(value, int) or not 16 <= value <= _LARGEST_SIDE:
             raise RecordingError(f"{name} = {value} is not possible: use 16 to {_LARGEST_SIDE}.")

@@ -110,7 +110,7 @@ def coerce(name: str, value: object) -> Value:
 def _finite_number(f: Field, value: object) -> float:
     try:
         number = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     # The engine computes in float32: what overflows there is as useless as infinity.
     if not abs(number) <= float(np.finfo(np.float32).max):
