@@ -5,6 +5,7 @@ Nothing here imports JAX before a state has to be relaxed.
 """
 
 import math
+import zlib
 from dataclasses import replace
 from pathlib import Path
 from zipfile import BadZipFile
@@ -94,7 +95,7 @@ def load_state(path: Path) -> tuple[Start, Params]:
                     "Give an .npz file with pos (N, 2), theta (N,), activity (N,), space_size.",
                 )  # fmt: skip
             arrays = {name: np.asarray(file[name]) for name in file.files}
-    except (ValueError, BadZipFile, EOFError, AttributeError) as error:
+    except (ValueError, BadZipFile, zlib.error, EOFError, AttributeError, TypeError) as error:
         if isinstance(error, ParameterError):
             raise
         raise ParameterError(

@@ -206,6 +206,18 @@ def test_a_file_that_is_no_npz_is_refused(tmp_path, content):
         standard.load_state(file)
 
 
+def test_a_spoilt_or_single_array_is_refused(tmp_path):
+    whole = tmp_path / "whole.npz"
+    np.savez_compressed(whole, **good_state())
+    spoilt = bytearray(whole.read_bytes())
+    spoilt[60] ^= 0xFF
+    (tmp_path / "spoilt.npz").write_bytes(spoilt)
+    np.save(tmp_path / "one.npy", np.zeros(3))
+    for name in ("spoilt.npz", "one.npy"):
+        with pytest.raises(ParameterError, match=f"{name}' is not an .npz file"):
+            standard.load_state(tmp_path / name)
+
+
 @pytest.mark.parametrize(
     ("values", "name"),
     [
