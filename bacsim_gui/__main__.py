@@ -12,7 +12,14 @@ from pathlib import Path
 
 from bacsim_gui import __version__
 from bacsim_gui.device import device_note
-from bacsim_gui.flags import DEFAULT_PRESET, PlainParser, add_run_flags, make_run, whole
+from bacsim_gui.flags import (
+    DEFAULT_PRESET,
+    PlainParser,
+    add_run_flags,
+    make_run,
+    print_anywhere,
+    whole,
+)
 from bacsim_gui.logfile import start_log
 
 
@@ -36,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the window; the status to leave with."""
+    print_anywhere()
     command = parser()
     arguments = command.parse_args(argv)
     try:

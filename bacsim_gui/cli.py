@@ -21,6 +21,7 @@ from bacsim_gui.flags import (
     add_run_flags,
     make_run,
     number,
+    print_anywhere,
     whole,
     whole_numbers,
 )
@@ -295,6 +296,7 @@ def _in_one_line(error: BaseException) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Follow the command line; the status to leave with."""
+    print_anywhere()
     arguments = parser().parse_args(argv)
     start_log("bacsim", arguments.log_level)
     logger.info("bacsim %s %s", __version__, " ".join(sys.argv[1:] if argv is None else argv))

@@ -6,6 +6,7 @@ Nothing here imports JAX or Qt, so that `--help` and a refused value answer at o
 
 import argparse
 import difflib
+import io
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 
 DEFAULT_PRESET = "swarming"
 _PREFIX = "param_"
+
+
+def print_anywhere() -> None:
+    """Let what a terminal cannot show, a Greek letter say, be printed as an escape."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 class PlainParser(argparse.ArgumentParser):

@@ -33,10 +33,13 @@ def start_log(program: str, level: str = "info", *, on_screen: bool = False) -> 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handler = RotatingFileHandler(
-            path, maxBytes=_BYTES, backupCount=_OLD_FILES, encoding="utf-8"
-        )
+            path, maxBytes=_BYTES, backupCount=_OLD_FILES, encoding="utf-8",
+            errors="backslashreplace",
+        )  # fmt: skip
     except OSError:
         return None
+    # A disk that is full later on must not cover the screen with the complaints of logging.
+    logging.raiseExceptions = False
     handler.setFormatter(logging.Formatter(_FORMAT))
     handler.setLevel(level.upper())
     root.addHandler(handler)

@@ -275,6 +275,19 @@ def test_the_log_file_is_kept_and_rotated(environment, tmp_path):
     assert "chatter" not in log.read_text(encoding="utf-8")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a file on a full disk")
+def test_a_log_on_a_full_disk_covers_nobodys_screen(environment, tmp_path):
+    script = (
+        "from bacsim_gui.logfile import log_path, start_log; import logging;"
+        "log_path('bacsim').parent.mkdir(parents=True);"
+        "log_path('bacsim').symlink_to('/dev/full'); start_log('bacsim');"
+        "logging.getLogger('bacsim_gui').error('lost')"
+    )
+    own = environment | {"XDG_STATE_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", script], env=own, capture_output=True, check=True)
+    assert done.stderr == b""
+
+
 def test_what_goes_wrong_is_in_the_log(environment, bacsim):
     bacsim("trace", "--out", "/dev/null/impossible", "--rods", "16", "--kernel", "naive")
     (log,) = Path(environment["XDG_STATE_HOME"]).rglob("bacsim.log")

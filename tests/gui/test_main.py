@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """`bacsim-gui` as a command: help, refusals, and a whole run of few frames in its own process."""
 
+import os
 import subprocess
 import sys
 
@@ -29,6 +30,12 @@ def test_help_lists_every_parameter_with_unit_and_default():
             assert f"in {field.unit};" in text
     for flag in ("--preset", "--config", "--seed", "--K", "--frames", "--screenshot", "--version"):
         assert flag in text
+
+
+def test_help_is_printed_where_a_terminal_has_no_greek_letters():
+    done = run("--help", env=os.environ | {"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert "force k \\u03b4" in " ".join(done.stdout.split())
 
 
 def test_version():
