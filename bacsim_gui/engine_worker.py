@@ -287,9 +287,15 @@ class Worker:
     def _trace(self, order: Trace, driver: "Driver") -> None:
         self._traced = order.serial
         self._seam.tell(phase="tracing", reason=str(order.folder))
-        from engine.study.trace import trace
+        from engine.study.trace import TraceError, trace
 
-        files = trace(driver, order.folder)
+        try:
+            files = trace(driver, order.folder)
+        except OSError as error:
+            raise TraceError(
+                f"The trace cannot be written to {order.folder}: {error.strerror}. Choose another "
+                "folder for movies."
+            ) from error
         self._snapshot = driver.snapshot()
         self._seam.tell(traced=files.text)
         self._show(running=False)

@@ -4,6 +4,7 @@
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -26,7 +27,7 @@ from PyQt6.QtWidgets import (
 from bacsim_gui import presets, theme
 from bacsim_gui.canvas import RodCanvas
 from bacsim_gui.engine_thread import EngineThread
-from bacsim_gui.movie_files import unfinished_recordings
+from bacsim_gui.movie_files import free_paths, unfinished_recordings
 from bacsim_gui.pace import FrameRate
 from bacsim_gui.panels.layout import Column
 from bacsim_gui.panels.parameters import ParameterPanel
@@ -385,18 +386,22 @@ class Window(QMainWindow):
         rgb = self.canvas.grab()
         height, width, _ = rgb.shape
         image = QImage(rgb.tobytes(), width, height, 3 * width, QImage.Format.Format_RGB888)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        # Where the folder cannot be made, nothing can be saved in it either.
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
         if image.save(str(path)):
             self.status_bar.showMessage(f"Saved {path}", MESSAGE_MS)
         else:
-            self.session.show_problem(f"The picture could not be saved as {path}.")
+            self.session.show_problem(
+                f"The picture could not be saved as {path}. Choose another folder for movies."
+            )
 
     def _trace(self) -> None:
         self.session.trace(self._new_path("trace"))
 
     def _new_path(self, suffix: str) -> Path:
         folder = self.session.movie_settings.folder
-        return folder / f"bacsim-{datetime.now():%Y%m%d-%H%M%S}.{suffix}"
+        return next(free_paths(folder / f"bacsim-{datetime.now():%Y%m%d-%H%M%S}.{suffix}"))
 
     def _choose_folder(self) -> None:
         folder = QFileDialog.getExistingDirectory(

@@ -307,6 +307,28 @@ def test_a_screenshot_is_written(window):
     assert "Saved" in window.status_bar.currentMessage()
 
 
+def test_two_screenshots_in_one_second_are_two_files(window):
+    folder = window.session.movie_settings.folder
+    had = set(folder.glob("*.png"))
+    for _ in range(3):
+        QTest.keyClick(window, Qt.Key.Key_P)
+    assert len(set(folder.glob("*.png")) - had) == 3
+
+
+def test_a_folder_that_cannot_be_written_is_said_plainly(window, tmp_path):
+    (tmp_path / "file").touch()
+    folder = window.session.movie_settings.folder
+    window.session.set_movie("folder", tmp_path / "file")
+    QTest.keyClick(window, Qt.Key.Key_P)
+    assert "The picture could not be saved" in window.session.problem.message
+    window.session.dismiss_problem()
+    window.transport.trace_wanted.emit()
+    until(lambda: window.session.problem is not None)
+    assert "The trace cannot be written" in window.session.problem.message
+    window.session.set_movie("folder", folder)
+    window.session.dismiss_problem()
+
+
 # What compiles another program comes last, so that the others share one.
 
 
