@@ -45,7 +45,7 @@ class Program:
 
 
 def device_name() -> str:
-    """The device that steps run on, in words: `cpu`, or the card's name."""
+    """The device that steps run on, in words: "CPU", or the card's name."""
     device = jax.devices()[0]
     return "CPU" if device.platform == "cpu" else device.device_kind
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Three ways to sum the same interaction over all pairs, with one signature."""
+"""Ways to sum the same interaction over all pairs, with one signature."""
 
 from collections.abc import Callable
 
