@@ -133,7 +133,7 @@ def movie(arguments: argparse.Namespace, command: PlainParser) -> None:
     if missing:
         raise RunError(missing_libraries_message(missing))
     run = _run_on_device(arguments, run)
-    from bacsim_gui.movie import MovieError, make_movie, steps_a_frame
+    from bacsim_gui.movie import MovieError, make_movie
     from bacsim_gui.movie_files import unfinished_recordings
     from bacsim_gui.progress import Progress
     from bacsim_gui.recorder import RecordingError
@@ -142,7 +142,7 @@ def movie(arguments: argparse.Namespace, command: PlainParser) -> None:
         _say_run(run, progress)
         for left in unfinished_recordings(order.out.parent):
             progress.say(f"Note: {left.message}")
-        steps = steps_a_frame(run, order.fps)
+        steps = run.movie_steps(order.fps)
         pace = schema.pace(run.params, steps * order.fps)
         progress.say(
             f"{order.frames} frames of {steps} steps, each {steps * run.params.dt:.4g} t: active "

@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 SLICE_SECONDS = 0.04
 # Statistics are gathered this often; each takes medians over recent batches.
 STATS_SECONDS = 0.2
+# A relaxation that is over sooner needs no word.
+SAID_SECONDS = 0.5
 
 
 class MovieWriter(Protocol):
@@ -50,6 +52,7 @@ class Worker:
         self._snapshot: Snapshot | None = None
         self._step_seconds = 0.0
         self._stats_at = 0.0
+        self._relaxes_since = 0.0
         # The frame in progress: its K, steps to go and done, seconds spent computing them.
         self._K = 1
         self._to_go = 0
@@ -125,11 +128,15 @@ class Worker:
 
     def _build(self, order: Build, wanted: Wanted) -> None:
         self._build_tried = order.serial
+        self._relaxes_since = time.monotonic()
         self._seam.tell(phase="compiling", reason=order.reason, since=time.monotonic())
         from engine.driver import Driver
 
         if self._driver is None:
-            self._driver = Driver(order.setup, order.params, seed=order.seed, start=order.start)
+            self._driver = Driver(
+                order.setup, order.params, seed=order.seed, start=order.start,
+                while_relaxing=self._while_relaxing,
+            )  # fmt: skip
         else:
             self._driver.rebuild(
                 setup=order.setup, params=order.params, seed=order.seed, start=order.start
@@ -143,6 +150,12 @@ class Worker:
         self._show(running=False)
         self._report("running" if wanted.running else "paused", at_once=True)
 
+    def _while_relaxing(self) -> bool:
+        """Say that rods are being pushed apart where that takes long; true at the end of all."""
+        if time.monotonic() - self._relaxes_since > SAID_SECONDS:
+            self._seam.tell(phase="relaxing")
+        return self._seam.stopping
+
     def _set_live(self, driver: "Driver", wanted: Wanted) -> None:
         """Upload the parameters that changed, and show what they did to a paused picture."""
         if wanted.params == driver.params:
@@ -152,7 +165,7 @@ class Worker:
             for f in fields(wanted.params)
             if getattr(wanted.params, f.name) != getattr(driver.params, f.name)
         }
-        dt = driver.params.dt
+        dt, self._relaxes_since = driver.params.dt, time.monotonic()
         driver.set(**changed)
         if self._movie is not None and "dt" in changed:
             # Every frame of a movie spans the same simulated time.

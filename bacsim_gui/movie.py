@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A movie without a window: the same engine, renderer and recorder, in a plain loop."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bacsim_gui import __version__
 from bacsim_gui.mp4 import frame_count
 from bacsim_gui.presets import Run
 from bacsim_gui.recorder import Recorder, RecordingError
 from bacsim_gui.view import View
-from engine import schema
 
 
 @dataclass(frozen=True)
@@ -34,23 +31,6 @@ class MovieError(RuntimeError):
     """A movie that ended early; the message says why and what is left of it."""
 
 
-def steps_a_frame(run: Run, fps: float) -> int:
-    """Steps between two movie frames, so that the movie runs at the pace of the window."""
-    return max(1, round(run.K * run.fps / fps))
-
-
-def movie_metadata(run: Run, steps: int) -> dict[str, str]:
-    """All that is needed to make the movie again; its text goes into the file."""
-    return {
-        "title": run.title,
-        "bacsim": __version__,
-        "seed": str(run.seed),
-        "steps_a_frame": str(steps),
-        "start": "random" if run.start is None else "kept arrays",
-        "parameters": json.dumps(schema.to_mapping(run.setup, run.params)),
-    }
-
-
 def make_movie(
     run: Run, order: MovieOrder, on_frame: Callable[[int, int], None], on_start: Callable[[], None]
 ) -> Path:
@@ -66,10 +46,10 @@ def make_movie(
     # Not above: a command line is read before JAX is imported.
     from engine.driver import Driver, SimulationError
 
-    steps, frames = steps_a_frame(run, order.fps), order.frames
+    steps, frames = run.movie_steps(order.fps), order.frames
     recorder = Recorder(
         order.out, size=order.size, fps=order.fps, view=order.view,
-        metadata=movie_metadata(run, steps), frames=frames,
+        metadata=run.movie_metadata(steps), frames=frames,
     )  # fmt: skip
     try:
         driver = Driver(run.setup, run.params, seed=run.seed, start=run.start)

@@ -33,7 +33,7 @@ class Unfinished:
     """A recording whose program ended before it was finished.
 
     Attributes:
-        path: the file; it plays as it is.
+        path: the file; it plays as it is, if it holds a frame.
         frames: whole frames in it.
         asked: frames that the recording was to have; None if that was left open.
     """
@@ -46,9 +46,12 @@ class Unfinished:
     def message(self) -> str:
         """One plain sentence on it."""
         of = f" of {self.asked}" if self.asked is not None else ""
+        left = f"{self.path} is left from a recording that was interrupted."
+        if not self.frames:
+            return f"{left} It holds no whole frame; delete it."
         return (
-            f"{self.path} is left from a recording that was interrupted. It holds "
-            f"{self.frames}{of} frames and plays as it is; rename it to keep it, or delete it."
+            f"{left} It holds {self.frames}{of} frames and plays as it is; rename it to keep it, "
+            "or delete it."
         )
 
 

@@ -2,6 +2,7 @@
 """Runs kept in files: the presets that come with the program, and the user's own."""
 
 import difflib
+import json
 import math
 import tomllib
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from typing import Any, Literal, TypeGuard
 import numpy as np
 import tomli_w
 
+from bacsim_gui import __version__
 from bacsim_gui.resources import assets_dir
 from engine import schema
 from engine.params import Params, Setup
@@ -40,14 +42,35 @@ class Run:
     start: Start | None = None
     note: str = ""
 
+    def movie_steps(self, movie_fps: float) -> int:
+        """Steps between two frames of a movie, so that it runs at the pace of the window."""
+        # The compiled loop counts in int32.
+        return min(2**31 - 1, max(1, round(self.K * self.fps / movie_fps)))
+
+    def movie_metadata(self, steps: int, first_step: int = 0) -> dict[str, str]:
+        """All that is needed to make a movie again; its text goes into the file."""
+        return {
+            "title": self.title,
+            "bacsim": __version__,
+            "seed": str(self.seed),
+            "first_step": str(first_step),
+            "steps_a_frame": str(steps),
+            "start": "random" if self.start is None else "kept arrays",
+            "parameters": json.dumps(schema.to_mapping(self.setup, self.params)),
+        }
+
     def with_rods(self, rods: object) -> "Run":
-        """The same run with another number of rods at the same packing fraction."""
+        """The same run with another number of rods at the same packing fraction.
+
+        Few rods get the smallest box that is possible, and so a lower packing fraction.
+        """
         setup = schema.with_values(self.setup, rods=rods)
         if setup == self.setup:
             return self
         phi = schema.packing_fraction(self.setup, self.params)
         side = schema.space_size_for(setup.rods, phi, self.params)
-        params = replace(self.params, space_size=side)
+        least = schema.smallest_space_size(self.params)
+        params = replace(self.params, space_size=max(side, least))
         return replace(self, setup=setup, params=params, start=None, note="")
 
     def with_values(self, **values: object) -> "Run":

@@ -113,9 +113,9 @@ class Frame:
 class Status:
     """What the engine is doing, since when (`time.monotonic`), and what it last measured.
 
-    `phase` is one of starting, compiling, paused, running, tracing, finishing, stopped. `movie` is
-    the file being recorded and `movie_frames` what it holds so far; `saved` and `traced` are the
-    last finished movie and the summary of the last trace.
+    `phase` is one of starting, compiling, relaxing, paused, running, tracing, finishing, stopped.
+    `movie` is the file being recorded and `movie_frames` what it holds so far; `saved` and
+    `traced` are the last finished movie and the summary of the last trace.
     """
 
     phase: str = "starting"

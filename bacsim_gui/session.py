@@ -5,17 +5,15 @@ Panels call its methods, everything that shows a value listens to its one signal
 `Session.wanted` is the frozen copy that goes to the engine.
 """
 
-import json
 import re
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
-from bacsim_gui import __version__
 from bacsim_gui.presets import Run
 from bacsim_gui.seam import DEFAULT_FPS, Build, Movie, Problem, Trace, Wanted
 from bacsim_gui.view import View
@@ -122,21 +120,8 @@ class Session(QObject):
 
     def apply_setup(self) -> None:
         """Rebuild with the edited `Setup`. Another number of rods keeps φ: the box follows."""
-        params = self.params
-        if self.pending.rods != self.setup.rods:
-            phi = schema.packing_fraction(self.setup, params)
-            side = schema.space_size_for(self.pending.rods, phi, params)
-            params = replace(params, space_size=side)
-        try:
-            schema.check(self.pending, params)
-        except ParameterError as error:
-            self.refused[error.name] = str(error)
-            self.changed.emit()
-            return
-        if replace(self.pending, kernel=self.setup.kernel) != self.setup:
-            # Arrays to start from hold places and activities; only another kernel leaves them be.
-            self._start = None
-        self.setup, self.params = self.pending, params
+        run = self.current_run().with_values(**asdict(self.pending))
+        self.setup, self.params, self._start = run.setup, run.params, run.start
         self._order_build("setup applied")
 
     def reset(self) -> None:
@@ -258,7 +243,8 @@ class Session(QObject):
 
     def movie_steps(self, K: int) -> int:
         """Steps between two movie frames, so that the movie runs at the window's pace."""
-        return max(1, round(K * self.fps / self.movie_settings.fps))
+        run = replace(self.current_run(), K=K, fps=self.fps)
+        return run.movie_steps(self.movie_settings.fps)
 
     def start_movie(self, view: View, K: int, first_step: int) -> None:
         """Begin to record what `view` shows, at the pace of `K` steps a frame of the window."""
@@ -272,23 +258,12 @@ class Session(QObject):
         while path.exists():
             path = settings.folder / f"{name}-{n}.mp4"
             n += 1
+        steps = self.movie_steps(K)
         self.movie = Movie(
-            self._serial, path, (settings.width, settings.height), settings.fps,
-            self.movie_steps(K), view, self._metadata(self.movie_steps(K), first_step),
+            self._serial, path, (settings.width, settings.height), settings.fps, steps, view,
+            self.current_run().movie_metadata(steps, first_step),
         )  # fmt: skip
         self.changed.emit()
-
-    def _metadata(self, steps: int, first_step: int) -> dict[str, str]:
-        """All that is needed to make the movie again; its text goes into the file."""
-        return {
-            "title": self.run.title,
-            "bacsim": __version__,
-            "seed": str(self.seed),
-            "first_step": str(first_step),
-            "steps_a_frame": str(steps),
-            "start": "random" if self._start is None else "kept arrays",
-            "parameters": json.dumps(schema.to_mapping(self.setup, self.params)),
-        }
 
     def stop_movie(self) -> None:
         """Finish the recording."""

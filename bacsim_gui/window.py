@@ -32,7 +32,7 @@ from bacsim_gui.pace import FrameRate
 from bacsim_gui.panels.layout import Column
 from bacsim_gui.panels.parameters import ParameterPanel
 from bacsim_gui.panels.recording import RecordingPanel
-from bacsim_gui.panels.statistics import StatisticsPanel, phase_text
+from bacsim_gui.panels.statistics import WAITS, StatisticsPanel, phase_text
 from bacsim_gui.panels.status import ProblemBanner, StatusBar
 from bacsim_gui.panels.transport import TransportBar
 from bacsim_gui.panels.view_panel import ViewPanel
@@ -266,7 +266,7 @@ class Window(QMainWindow):
             self.transport.show_values(self.session, self.K)
             self.parameters.derived.show_values(self.session, self.K)
         text = ""
-        if self._closing or status.phase in ("starting", "compiling", "tracing", "finishing"):
+        if self._closing or status.phase in WAITS:
             text = phase_text(status, time.monotonic())
         if self._closing:
             text = f"{text}, then closing"

@@ -4,6 +4,7 @@
 import math
 import operator
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import SupportsIndex
 
@@ -21,7 +22,7 @@ from engine.timing import BatchTimes, CompileRecord
 
 # Relaxation runs in batches until the fastest rod moves by less than this share of a body width a
 # step (an overlap of some 4 %), or the batches are used up: soft rods in a crowd stay pressed.
-RELAXED_MOVE, RELAX_BATCH, RELAX_BATCHES = 0.002, 50, 16
+RELAXED_MOVE, RELAX_BATCH, RELAX_BATCHES = 0.002, 10, 80
 
 
 class SimulationError(RuntimeError):
@@ -72,12 +73,21 @@ class Driver:
     placement. The Driver knows no thread and no clock decides anything: the same setup, seed and
     edits at the same steps give the same bits on one device and version, whatever K was.
 
+    `while_relaxing` is called now and then while overlaps relax, which may take long; true ends
+    the relaxation there, for a program that is about to end.
+
     Raises `ParameterError` for a setup that cannot be simulated.
     """
 
     def __init__(
-        self, setup: Setup, params: Params, seed: int = 0, start: Start | None = None
+        self,
+        setup: Setup,
+        params: Params,
+        seed: int = 0,
+        start: Start | None = None,
+        while_relaxing: Callable[[], bool] = lambda: False,
     ) -> None:
+        self._while_relaxing = while_relaxing
         self._compiles: list[CompileRecord] = []
         self._program: Program | None = None
         self._build(setup, params, seed, start, params)
@@ -276,7 +286,7 @@ class Driver:
             for _ in range(RELAX_BATCHES):
                 report = self._run(RELAX_BATCH, packed, RELAX_MOVE * width)
                 rods = np.asarray(report.rods)
-                if report.largest_move < RELAXED_MOVE * width:
+                if report.largest_move < RELAXED_MOVE * width or self._while_relaxing():
                     break
         pos, theta = rods[:, :2], rods[:, 2]
         if activity is None:

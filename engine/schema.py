@@ -242,6 +242,11 @@ def check(setup: Setup, params: Params) -> None:
     """Raise `ParameterError` for a value or a combination that cannot be simulated."""
     for f in FIELDS:
         coerce(f.name, getattr(params if f.live else setup, f.name))
+    if 2 * params.radius < THINNEST * params.length:
+        raise ParameterError(
+            "radius", params.radius, f"is too thin for a length of {params.length:g}",
+            f"Choose at least {THINNEST * params.length / 2:.3g}.",
+        )  # fmt: skip
     least = smallest_space_size(params)
     if params.space_size < least:
         raise ParameterError(
@@ -257,6 +262,9 @@ def check(setup: Setup, params: Params) -> None:
             f"Take fewer rods, or a space_size of {fits:.4g} for 0.8.",
         )  # fmt: skip
 
+
+# Body width over length below which float32 no longer holds the regularised contact points.
+THINNEST = 1e-3
 
 # Beyond this even soft rods lie on top of one another and the model says nothing about bacteria.
 MAX_PACKING_FRACTION = 1.2

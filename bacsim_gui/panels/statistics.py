@@ -13,12 +13,15 @@ from engine import schema
 PHASES = {
     "starting": "starting JAX",
     "compiling": "compiling",
+    "relaxing": "pushing rods apart",
     "tracing": "writing a profiler trace",
     "finishing": "finishing the movie",
     "running": "running",
     "paused": "paused",
     "stopped": "stopped",
 }
+# What the user has to wait for.
+WAITS = ("starting", "compiling", "relaxing", "tracing", "finishing")
 CACHE = {
     "hit": "hit: read from the persistent cache",
     "miss": "miss: compiled and stored",
@@ -55,7 +58,7 @@ def size(count: int) -> str:
 def phase_text(status: Status, now: float) -> str:
     """What the engine is doing; with the seconds so far where the user has to wait."""
     text = PHASES.get(status.phase, status.phase)
-    if status.phase in ("starting", "compiling", "tracing", "finishing"):
+    if status.phase in WAITS:
         text = f"{text}… {now - status.since:.0f} s"
         if status.phase == "compiling" and status.reason:
             text += f" ({status.reason})"

@@ -10,14 +10,13 @@ from superqt import QElidingLabel
 from bacsim_gui import theme
 from bacsim_gui.panels.layout import label
 from bacsim_gui.panels.recording import frames_text
-from bacsim_gui.panels.statistics import big, phase_text, seconds
+from bacsim_gui.panels.statistics import WAITS, big, phase_text, seconds
 from bacsim_gui.seam import Frame, Status
 from bacsim_gui.session import Session
 
 _COLORS = {
     "running": theme.GOOD, "paused": theme.MUTED, "stopped": theme.MUTED,
-    "starting": theme.WARN, "compiling": theme.WARN, "tracing": theme.WARN, "finishing": theme.WARN,
-}  # fmt: skip
+} | dict.fromkeys(WAITS, theme.WARN)  # fmt: skip
 
 
 class StatusBar(QStatusBar):

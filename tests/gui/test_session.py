@@ -68,14 +68,11 @@ def test_another_number_of_rods_keeps_the_packing_fraction(session):
     assert session.wanted.build.start is None
 
 
-def test_a_setup_that_cannot_be_is_refused_when_applied(session):
-    before, build = session.params, session.wanted.build
-    session.edit("rods", 2)
+def test_few_rods_get_the_smallest_box_that_is_possible(session):
+    session.edit("rods", 1)
     session.apply_setup()
-    assert "space_size" in session.refused
-    assert session.needs_apply
-    assert session.params == before
-    assert session.wanted.build == build
+    assert session.setup.rods == session.wanted.build.setup.rods == 1
+    assert session.params.space_size == schema.smallest_space_size(session.params)
 
 
 def test_reset_keeps_the_arrays_of_a_preset_and_a_new_seed_drops_them(qapp):

@@ -251,10 +251,11 @@ def test_an_engine_error_is_shown_and_the_run_resumed(window):
 
 def test_a_rebuild_that_is_refused_keeps_the_run_that_was(window):
     type_into(window.parameters.rows["start_radius"].number, "15")
-    type_into(window.parameters.rows["rods"].number, "2")
+    type_into(window.parameters.rows["rods"].number, "2000000000")
     QTest.mouseClick(window.parameters.apply, Qt.MouseButton.LeftButton)
-    row = window.parameters.rows["space_size"]
-    assert row.refusal.isVisible()
+    row = window.parameters.rows["rods"]
+    until(row.refusal.isVisible)
+    assert "memory" in row.refusal.text()
     assert window.session.setup.rods == RODS
     step(window)
 
