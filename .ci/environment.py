@@ -342,15 +342,18 @@ def no_window_reason() -> str:
 
 
 def run(arguments: list[str]) -> None:
-    """Open the window with the swarming preset; without a display, render a movie of it."""
+    """Open the window, which begins with the swarming preset; without a display render a movie.
+
+    `arguments` go to either: a flag that a movie does not know is refused there, not left out.
+    """
     reason = no_window_reason()
     if not reason:
         program = str(VENV / "bin" / "bacsim-gui")
-        os.execve(program, [program, "--preset", "swarming", *arguments], child_environment())
+        os.execve(program, [program, *arguments], child_environment())
     movie = ROOT / "swarm.mp4"
-    print(f"{reason}\nTen seconds of swarming are rendered to {movie.name} instead.", flush=True)
+    print(f"{reason}\nTen seconds are rendered to a movie instead.", flush=True)
     program = str(VENV / "bin" / "bacsim")
-    what = ["movie", "--preset", "swarming", "--seconds", "10", "--out", str(movie)]
+    what = ["movie", "--seconds", "10", "--out", str(movie), *arguments]
     sys.exit(subprocess.run([program, *what], env=child_environment(), check=False).returncode)
 
 

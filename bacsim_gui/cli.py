@@ -82,7 +82,10 @@ def _add_movie(commands: "argparse._SubParsersAction[PlainParser]") -> None:
     text = "simulate, draw and encode a movie (H.264, MP4)"
     command = _add_command(commands, "movie", text, movie)
     picture = command.add_argument_group("movie")
-    picture.add_argument("--out", metavar="FILE", default="swarm.mp4", help="default swarm.mp4")
+    picture.add_argument(
+        "--out", metavar="FILE", default="swarm.mp4",
+        help="default swarm.mp4; an existing file is kept, and the movie's name gets a number",
+    )  # fmt: skip
     picture.add_argument("--seconds", metavar="FLOAT", default="10", help="length; default 10")
     picture.add_argument("--fps", metavar="FLOAT", default="30", help="frames a second; default 30")
     picture.add_argument(

@@ -10,13 +10,11 @@ import io
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
+from bacsim_gui.presets import Run, load_config, load_preset, preset_names
 from engine import schema
 from engine.schema import ParameterError
-
-if TYPE_CHECKING:
-    from bacsim_gui.presets import Run
 
 DEFAULT_PRESET = "swarming"
 _PREFIX = "param_"
@@ -58,7 +56,8 @@ def add_run_flags(
     `K` is the help of that flag.
     """
     start = parser.add_argument_group("start")
-    start.add_argument("--preset", metavar="NAME", help=f"begin with it; default {DEFAULT_PRESET}")
+    names = ", ".join(preset_names())
+    start.add_argument("--preset", metavar="NAME", help=f"one of {names}; default {DEFAULT_PRESET}")
     start.add_argument("--config", metavar="FILE", help="begin with the parameters in a TOML file")
     start.add_argument("--seed", metavar="INT", help="seed of the start and of the noise")
     start.add_argument("--K", metavar="INT", help=K)
@@ -116,13 +115,11 @@ def whole_numbers(name: str, text: str, least: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(value for value in found if value is not None))
 
 
-def make_run(arguments: argparse.Namespace, device_kind: str) -> "Run":
+def make_run(arguments: argparse.Namespace, device_kind: str) -> Run:
     """What the flags of `add_run_flags` ask for, on a device of this kind ("cpu" or "gpu").
 
     Raises `ValueError` (mostly `ParameterError`) or `OSError` with a plain message.
     """
-    from bacsim_gui import presets
-
     if arguments.preset is not None and arguments.config is not None:
         raise ValueError("--preset and --config exclude each other: give one of them.")
     values = {
@@ -131,13 +128,13 @@ def make_run(arguments: argparse.Namespace, device_kind: str) -> "Run":
         if name.startswith(_PREFIX) and value is not None
     }
     if arguments.config is not None:
-        run = presets.load_config(Path(arguments.config))
+        run = load_config(Path(arguments.config))
     else:
         rods = values.pop("rods", None)
         count = None if rods is None else int(schema.coerce("rods", rods))
         name = arguments.preset or DEFAULT_PRESET
         kind = "cpu" if device_kind == "cpu" else "gpu"
-        run = presets.load_preset(name, device_kind=kind, rods=count)
+        run = load_preset(name, device_kind=kind, rods=count)
     run = run.with_values(**values)
     seed, K = whole("seed", arguments.seed, 0), whole("K", arguments.K, 1)
     if seed is not None:

@@ -121,8 +121,9 @@ def load_preset(
         pace = schema.pace(run.params, run.K * run.fps)
         run = replace(
             run,
-            note=f"{run.setup.rods:,} rods on the CPU, so that active ones pass {pace:.1f} body "
-            f"widths a second; {full:,} on a GPU.",
+            note=f"{run.setup.rods:,} rods on the CPU, {full:,} on a GPU. At {run.fps:g} frames a "
+            f"second active ones pass {pace:.1f} body widths a second; a slower machine shows the "
+            "same more slowly.",
         )
     start = path.with_name(f"{name}-{run.setup.rods}.npz")
     return replace(run, start=_read_start(start, run)) if start.exists() else run
@@ -131,7 +132,7 @@ def load_preset(
 def load_config(path: Path) -> Run:
     """A run from a TOML file of the user's.
 
-    Raises `ParameterError` that names the file and the value, and `OSError` for a missing file.
+    Raises `ParameterError` that names the file and the value, also where there is no such file.
     """
     return _run_from(_read_toml(path), str(path))
 
@@ -147,6 +148,13 @@ def save_config(path: Path, run: Run) -> None:
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ParameterError(
+            "config",
+            str(path),
+            f"cannot be read: {error.strerror}",
+            "Give the path of a TOML file.",
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ParameterError("config", str(path), f"is not a TOML file: {error}", "") from error
 

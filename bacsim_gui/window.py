@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 import platformdirs
-from PyQt6.QtCore import Qt, QTimer, QUrl
+from PyQt6.QtCore import QSize, Qt, QTimer, QUrl
 from PyQt6.QtGui import QAction, QCloseEvent, QDesktopServices, QImage, QResizeEvent, QShowEvent
 from PyQt6.QtWidgets import (
     QDockWidget,
@@ -96,7 +96,9 @@ class Window(QMainWindow):
 
     def _build(self, device_note: str) -> None:
         self.setWindowTitle("bacsim")
-        self.resize(1500, 940)
+        screen = self.screen()
+        fits = screen.availableGeometry().size() if screen is not None else QSize(1500, 940)
+        self.resize(QSize(1500, 940).boundedTo(fits))
         self.setMinimumSize(900, 600)
         self.transport = TransportBar(presets.preset_names())
         self.addToolBar(self.transport)

@@ -3,8 +3,35 @@
 
 from pathlib import Path
 
+from bacsim_gui.presets import load_preset, preset_names
 from engine import schema
 from engine.params import Params, Setup
+
+CONFIGURATION = """## A configuration file
+
+`--config FILE` begins with it, and Ctrl+S in the window writes one. What is left out takes its
+default. `--config` and `--preset` exclude each other.
+
+```toml
+title = "My run"
+
+[setup]
+rods = 500
+
+[params]
+space_size = 89.3
+F_prop = 12
+
+[run]
+K = 25       # steps between two frames
+fps = 60     # frames a second
+seed = 1
+```
+
+## Presets
+
+| name | what to look for |
+| --- | --- |""".splitlines()
 
 PAGE = Path(__file__).with_name("parameters.md")
 
@@ -42,6 +69,8 @@ def page() -> str:
         f"| {d.name} | {d.symbol} | {d.unit} | {d.value:.4g} | {_cell(d.doc)} |"
         for d in schema.derived(Setup(), Params())
     ]
+    lines += ["", *CONFIGURATION]
+    lines += [f"| `{name}` | {load_preset(name).look_for} |" for name in preset_names()]
     return "\n".join(lines) + "\n"
 
 

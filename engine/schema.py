@@ -72,7 +72,8 @@ def field(name: str, value: object = None) -> Field:
     """The declared parameter `name`; an unknown one raises `ParameterError` with a suggestion."""
     if name in _BY_NAME:
         return _BY_NAME[name]
-    near = difflib.get_close_matches(name, _BY_NAME, n=1)
+    folded = {known.lower(): known for known in _BY_NAME}
+    near = [folded[key] for key in difflib.get_close_matches(name.lower(), folded, n=1)]
     remedy = f"Did you mean {near[0]}?" if near else f"Known are: {', '.join(_BY_NAME)}."
     raise ParameterError(name, value, "is not a parameter", remedy)
 
@@ -135,7 +136,9 @@ def with_values(declared: Declared, **values: object) -> Declared:
     changed = {name: coerce(name, value) for name, value in values.items()}
     for name in changed:
         if name not in own:
-            where = "Setup: apply it by a rebuild" if _BY_NAME[name].live is False else "Params"
+            where = (
+                "Params, [params] in a file" if _BY_NAME[name].live else "Setup, [setup] in a file"
+            )
             raise ParameterError(
                 name, values[name], "cannot be set here", f"It belongs to {where}."
             )
@@ -225,7 +228,7 @@ def derived(setup: Setup, params: Params) -> tuple[Derived, ...]:
     softness = abs(params.F_prop) / 2 / (params.k_cc * width) if params.k_cc > 0 else math.inf
     return (
         Derived("packing_fraction", "φ", "", packing_fraction(setup, params), "N A / L²"),
-        Derived("aspect_ratio", "a", "", (params.length + width) / width, "(ℓ + 2R) / 2R"),
+        Derived("aspect_ratio", "", "", (params.length + width) / width, "(ℓ + 2R) / 2R"),
         Derived("effective_force", "F_eff", "f", params.F_prop / 2,
                 "thrust of a fully active rod, F/2"),
         Derived("free_speed", "v₀", "l/t", v0, "speed of a fully active rod alone, F / 2γℓ"),

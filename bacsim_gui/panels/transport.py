@@ -52,6 +52,7 @@ class TransportBar(QToolBar):
         self.addSeparator()
         self.preset = Choice()
         self.preset.addItems(presets)
+        self.preset.setPlaceholderText("own run")
         self.preset.setToolTip("Begin again with a preset.")
         self.preset.setFixedWidth(150)
         self.preset.textActivated.connect(self.preset_chosen)
@@ -75,7 +76,8 @@ class TransportBar(QToolBar):
         with QSignalBlocker(self.auto):
             self.auto.setChecked(session.auto)
         with QSignalBlocker(self.preset):
-            self.preset.setCurrentText(session.preset)
+            # An own run is none of them: -1, which shows the placeholder.
+            self.preset.setCurrentIndex(self.preset.findText(session.preset))
         recording = session.movie is not None
         self.record.setText("Finish" if recording else "Record")
         self.record.setIcon(theme.icon("finish" if recording else "record"))

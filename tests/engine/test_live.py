@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from engine import Driver, Params, Setup, Start
+from engine import Driver, ParameterError, Params, Setup, Start
 from engine.schema import largest_safe_dt, space_size_for
 from tests.engine.conftest import CROWD, CROWD_PARAMS
 from tests.oracle import reference
@@ -153,3 +153,24 @@ def test_a_start_is_copied(pair):
     start.pos[:], start.theta[:], start.activity[:] = 1.0, 1.0, 0.0
     pair.reset()
     assert np.array_equal(pair.advance(5).rods, first)
+
+
+def test_a_relaxation_is_watched_and_can_be_cut_short():
+    """A program that is about to end does not wait for a crowd to come to rest."""
+    asked = []
+
+    def second_time() -> bool:
+        asked.append(True)
+        return len(asked) == 2
+
+    driver = Driver(CROWD, CROWD_PARAMS, 1, while_relaxing=second_time)
+    assert len(asked) == 2
+    assert np.all(driver.snapshot().activity == 1)
+    patient = Driver(CROWD, CROWD_PARAMS, 1)
+    assert overlaps(patient).max() < overlaps(driver).max()
+
+
+def test_rods_too_thin_for_float32_are_refused(crowd):
+    with pytest.raises(ParameterError, match=r"radius = 1e-30.*too thin"):
+        crowd.set(radius=1e-30)
+    assert crowd.params.radius == CROWD_PARAMS.radius

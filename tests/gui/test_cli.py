@@ -100,7 +100,7 @@ def test_bad_values_are_refused_by_name_in_one_line_without_jax(many, tmp_path):
         (["movie", "--rods", "2.5"], "rods"),
         (["movie", "--space_size", "3"], "space_size"),
         (["movie", "--preset", "swarmin"], "Did you mean swarming?"),
-        (["movie", "--config", str(tmp_path / "none.toml")], "none.toml: No such file"),
+        (["movie", "--config", str(tmp_path / "none.toml")], "cannot be read: No such file"),
         (["movie", "--config", str(config)], "k_cc"),
         (["movie", "--preset", "swarming", "--config", str(config)], "exclude each other"),
         (["movie", "--seed", "-1"], "seed"),

@@ -177,3 +177,15 @@ def test_figures_are_shown_with_fitting_units():
         "1.25 G", "3.4 M", "1.5 k", "12", "–",
     ]  # fmt: skip
     assert [size(n) for n in (500, 2048, 3 << 20, 5 << 30)] == ["500 B", "2 KiB", "3 MiB", "5 GiB"]
+
+
+def test_the_preset_box_names_no_preset_for_an_own_run(session, qtbot):
+    transport = TransportBar(preset_names())
+    qtbot.addWidget(transport)
+    session.load_run(load_preset("turbulence"), "turbulence")
+    transport.show_values(session, 25)
+    assert transport.preset.currentText() == "turbulence"
+    session.load_run(load_preset("dilute"))
+    transport.show_values(session, 25)
+    assert transport.preset.currentIndex() == -1
+    assert transport.preset.placeholderText() == "own run"
