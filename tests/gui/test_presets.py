@@ -140,10 +140,11 @@ def test_a_bad_configuration_is_refused_by_name(tmp_path, text, words):
 def test_a_start_file_loses_little(tmp_path):
     run = load_preset("swarming", device_kind="cpu")
     rng = np.random.default_rng(1)
-    rods = rng.uniform([0, 0, -np.pi, 0], [89, 89, np.pi, 1], (50, 4)).astype(np.float32)
+    side = run.params.space_size
+    rods = rng.uniform([0, 0, -np.pi, 0], [side - 1, side - 1, np.pi, 1], (50, 4))
+    rods = rods.astype(np.float32)
     write_start(tmp_path / "kept.npz", Snapshot(rods, 0, 0.0, run.params))
     with np.load(tmp_path / "kept.npz") as kept:
-        side = run.params.space_size
         assert np.abs(kept["pos"] * (side / 2**16) - rods[:, :2]).max() <= side / 2**17 * 1.01
         assert np.abs(kept["activity"] / 255 - rods[:, 3]).max() <= 0.5 / 255 * 1.01
         turn = kept["theta"] * (2 * np.pi / 2**16) - rods[:, 2]
