@@ -129,6 +129,9 @@ def missing_libraries_message(missing: dict[str, str]) -> str:
 def _prepare_jax() -> None:
     # JAX would take most of a card's memory at start, and OpenGL draws on the same card.
     _default("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    # XLA's name for the size of its thread pool on a CPU. The blocks of the row sum are too small
+    # to be shared: a second thread makes a step longer, and drawing needs the other core.
+    _default("NPROC", "1")
     folder = compile_cache_dir()
     if folder is None:
         _default("JAX_ENABLE_COMPILATION_CACHE", "false")

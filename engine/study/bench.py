@@ -202,6 +202,8 @@ def _messages(job: dict[str, Any], errors: Path) -> Iterator[dict[str, Any]]:
     environment = os.environ | {
         # A compile that is read from disk is not the compile that is to be timed.
         "JAX_ENABLE_COMPILATION_CACHE": "false",
+        # The size of XLA's thread pool, which would otherwise be that of the program around it.
+        "NPROC": str(job["threads"]),
         "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")])),
     }
     environment.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")

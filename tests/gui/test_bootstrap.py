@@ -52,6 +52,7 @@ def test_what_the_user_has_set_stays() -> None:
         "QT_QPA_PLATFORM": "wayland",
         "PYOPENGL_PLATFORM": "osmesa",
         "XLA_PYTHON_CLIENT_PREALLOCATE": "true",
+        "NPROC": "3",
         "JAX_COMPILATION_CACHE_DIR": "/elsewhere",
     }
     for call in ("prepare_window", "prepare_headless"):
@@ -62,6 +63,7 @@ def test_what_the_user_has_set_stays() -> None:
 def test_jax_shares_the_card_and_keeps_small_programs(tmp_path: Path) -> None:
     after = environment_after("prepare_headless", XDG_CACHE_HOME=str(tmp_path))
     assert after["XLA_PYTHON_CLIENT_PREALLOCATE"] == "false"
+    assert after["NPROC"] == "1"
     assert after["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] == "0"
     assert after["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] == "-1"
     if sys.platform == "linux":
