@@ -7,6 +7,7 @@ from PyQt6.QtWidgets import (
     QComboBox,
     QFrame,
     QGridLayout,
+    QHBoxLayout,
     QLabel,
     QScrollArea,
     QVBoxLayout,
@@ -51,6 +52,18 @@ class Group(QCollapsible):
         super()._expand_collapse(direction, animate=False, emit=emit)
         if self.isExpanded():
             self.content().setMaximumHeight(16777215)
+
+    def add_named(self, name: str, widget: QWidget, tip: str = "") -> None:
+        """Put `widget` at the end, with its name at the left."""
+        row = QWidget()
+        line = QHBoxLayout(row)
+        line.setContentsMargins(0, 1, 4, 1)
+        title = label(name, "value")
+        title.setFixedWidth(theme.SIDE_NAME_WIDTH)
+        line.addWidget(title)
+        line.addWidget(widget, 1)
+        row.setToolTip(tip)
+        self.add(row)
 
 
 class Column(QScrollArea):

@@ -6,7 +6,6 @@ from pathlib import Path
 from PyQt6.QtCore import QSignalBlocker, Qt, pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
-from bacsim_gui import theme
 from bacsim_gui.panels.layout import Choice, Group, label
 from bacsim_gui.panels.number import NumberField
 from bacsim_gui.seam import Status
@@ -36,20 +35,20 @@ class RecordingPanel(Group):
         self.size_choice.setToolTip("A usual size in pixels.")
         self.size_choice.addItems(SIZES)
         self.size_choice.textActivated.connect(self._choose_size)
-        self._row("size", self.size_choice)
+        self.add_named("size", self.size_choice)
         self.width_field, self.height_field = NumberField("px"), NumberField("px")
         for name, field in (("width", self.width_field), ("height", self.height_field)):
             field.setToolTip("An even number of pixels; free of the window's size.")
             field.typed.connect(lambda text, name=name: self.edited.emit(name, text))
-            self._row(name, field)
+            self.add_named(name, field)
         self.rate = Choice()
         self.rate.addItems(RATES)
         self.rate.setToolTip("Frames of the movie a second.")
         self.rate.textActivated.connect(lambda text: self.edited.emit("fps", text))
-        self._row("frames/s", self.rate)
+        self.add_named("frames/s", self.rate)
         self.folder = QPushButton()
         self.folder.clicked.connect(self.folder_wanted)
-        self._row("folder", self.folder)
+        self.add_named("folder", self.folder)
         self.pace = label(wrap=True)
         self.pace.setContentsMargins(0, 5, 4, 2)
         self.add(self.pace)
@@ -120,13 +119,3 @@ class RecordingPanel(Group):
     def _open(self) -> None:
         if self._saved is not None:
             self.open_wanted.emit(self._saved.parent)
-
-    def _row(self, name: str, widget: QWidget) -> None:
-        row = QWidget()
-        line = QHBoxLayout(row)
-        line.setContentsMargins(0, 1, 4, 1)
-        title = label(name, "value")
-        title.setFixedWidth(theme.SIDE_NAME_WIDTH)
-        line.addWidget(title)
-        line.addWidget(widget, 1)
-        self.add(row)

@@ -7,9 +7,8 @@ from PyQt6.QtCore import QSignalBlocker, QSize, pyqtSignal
 from PyQt6.QtGui import QIcon, QImage, QPixmap
 from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QWidget
 
-from bacsim_gui import theme
 from bacsim_gui.colors import colors
-from bacsim_gui.panels.layout import Choice, Group, label
+from bacsim_gui.panels.layout import Choice, Group
 from bacsim_gui.session import Session
 from bacsim_gui.view import BACKGROUNDS, COLORMAPS, View
 
@@ -27,11 +26,11 @@ class ViewPanel(Group):
         for name in COLORMAPS:
             self.colormap.addItem(_strip(name), name)
         self.colormap.textActivated.connect(lambda text: self.edited.emit("colormap", text))
-        self._row("colormap", self.colormap, "Colour of a rod's activity, from 0 to 1.")
+        self.add_named("colormap", self.colormap, "Colour of a rod's activity, from 0 to 1.")
         self.background = Choice()
         self.background.addItems(list(BACKGROUNDS))
         self.background.textActivated.connect(lambda text: self.edited.emit("background", text))
-        self._row("background", self.background, "Colour behind the rods.")
+        self.add_named("background", self.background, "Colour behind the rods.")
         self.shown: dict[str, QCheckBox] = {}
         for field in fields(View):
             if field.name.startswith("show_"):
@@ -54,17 +53,6 @@ class ViewPanel(Group):
         for name, box in self.shown.items():
             with QSignalBlocker(box):
                 box.setChecked(getattr(session.view, name))
-
-    def _row(self, name: str, widget: QWidget, tip: str) -> None:
-        row = QWidget()
-        line = QHBoxLayout(row)
-        line.setContentsMargins(0, 1, 4, 1)
-        title = label(name, "value")
-        title.setFixedWidth(theme.SIDE_NAME_WIDTH)
-        line.addWidget(title)
-        line.addWidget(widget, 1)
-        row.setToolTip(tip)
-        self.add(row)
 
     def _check(self, name: str) -> None:
         box = QCheckBox(name.removeprefix("show_").replace("_", " "))
