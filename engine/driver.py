@@ -3,22 +3,26 @@
 
 import math
 import operator
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import SupportsIndex
 
 import jax
 import numpy as np
+from jaxtyping import Int32
+from numpy.typing import ArrayLike
 
 from engine import schema
+from engine.kernels import resolve
 from engine.params import Params, Setup
-from engine.program import Program, check_memory, compile_program, device_name
+from engine.program import Program, check_memory, device_name
+from engine.runner import Ran, Runner
 from engine.schema import ParameterError
 from engine.snapshot import Snapshot, Start
-from engine.state import random_start, start_activity, to_device
+from engine.state import checked, random_start, start_activity
+from engine.stats import Stats
 from engine.step import RELAX_MOVE, Report, pack
-from engine.timing import BatchTimes, CompileRecord
+from engine.timing import BatchTimes
 
 # Relaxation runs in batches until the fastest rod moves by less than this share of a body width a
 # step (an overlap of some 4 %), or the batches are used up: soft rods in a crowd stay pressed.
@@ -36,34 +40,6 @@ class SimulationError(RuntimeError):
         self.step = snapshot.step
         self.remedy = remedy
         self.snapshot = snapshot
-
-
-@dataclass(frozen=True)
-class Stats:
-    """Figures of a `Driver`, times in seconds.
-
-    `temp_bytes` is what XLA reserves for temporaries of the K-step program; `last` is the latest
-    compile; step times are those of recent waited-for batches.
-    """
-
-    compiles: int
-    growths: int
-    trace_seconds: float
-    lower_seconds: float
-    backend_seconds: float
-    last: CompileRecord | None
-    step_seconds: float
-    step_seconds_p95: float
-    rod_steps_per_second: float
-    temp_bytes: int
-    device: str
-    kernel: str
-    rods: int
-
-    @property
-    def compile_seconds(self) -> float:
-        """Seconds of tracing, lowering and compiling, all together."""
-        return self.trace_seconds + self.lower_seconds + self.backend_seconds
 
 
 class Driver:
@@ -88,8 +64,7 @@ class Driver:
         while_relaxing: Callable[[], bool] = lambda: False,
     ) -> None:
         self._while_relaxing = while_relaxing
-        self._compiles: list[CompileRecord] = []
-        self._program: Program | None = None
+        self._runner = Runner()
         self._build(setup, params, seed, start, params)
 
     @property
@@ -106,6 +81,11 @@ class Driver:
     def seed(self) -> int:
         """The seed of the placement and of the noise."""
         return self._seed
+
+    @property
+    def ids(self) -> Int32[np.ndarray, "rods"]:
+        """The names of the rods (N,), rising: rows of a snapshot are in this order."""
+        return self._ids
 
     @property
     def step(self) -> int:
@@ -125,27 +105,30 @@ class Driver:
     @property
     def program(self) -> Program:
         """The compiled program in use."""
-        assert self._program is not None
-        return self._program
+        return self._runner.program
 
     @property
     def stats(self) -> Stats:
         """The figures of now."""
-        done, times = self._compiles, self._times
+        runner, times = self._runner, self._times
+        every = runner.compiles + runner.growths
         return Stats(
-            compiles=len(done),
-            growths=0,
-            trace_seconds=sum(record.trace_s for record in done),
-            lower_seconds=sum(record.lower_s for record in done),
-            backend_seconds=sum(record.compile_s for record in done),
-            last=done[-1] if done else None,
+            compiles=len(runner.compiles),
+            growths=len(runner.growths),
+            trace_seconds=sum(record.trace_s for record in every),
+            lower_seconds=sum(record.lower_s for record in every),
+            backend_seconds=sum(record.compile_s for record in every),
+            last=runner.latest,
             step_seconds=times.median,
             step_seconds_p95=times.p95,
             rod_steps_per_second=self._setup.rods / times.median,
             temp_bytes=self.program.temp_bytes,
             device=device_name(),
-            kernel=self._setup.kernel,
+            kernel=self.program.kernel,
+            kernel_reason=self._kernel_reason,
             rods=self._setup.rods,
+            capacity=self.program.capacity.rods,
+            neighbours=runner.list_stats,
         )
 
     def snapshot(self) -> Snapshot:
@@ -170,10 +153,7 @@ class Driver:
             self._place(_scaled(_start_of(last), old, now), last.step)
             if grown:
                 self._relax(last.activity)
-            taken = self._taken(self._run(0), last.step)
-            # No step was taken: the speed is still that of the last one.
-            speed = {"mean_speed": last.observables["mean_speed"]}
-            self._snapshot = replace(taken, observables={**taken.observables, **speed})
+            self._snapshot = _with_speed_of(self._taken(self._run(0).report, last.step), last)
         self._snapshot = replace(self._snapshot, params=now)
 
     def advance(self, K: SupportsIndex) -> Snapshot:
@@ -187,15 +167,59 @@ class Driver:
             raise ParameterError("K", K, "is not possible", "Give a number of steps, at least 0.")
         if K == 0:
             return self._snapshot
-        begin = time.perf_counter()
-        report = self._run(K)
-        seconds = time.perf_counter() - begin
-        done = int(report.steps_done)
-        self._times.add(done, seconds)
-        self._snapshot = self._taken(report, self.step + done)
-        if not report.ok:
-            raise self._refusal(report)
+        ran = self._run(K)
+        done = int(ran.report.steps_done)
+        self._times.add(done, ran.seconds)
+        self._snapshot = self._taken(ran.report, self.step + done)
+        if ran.problem:
+            raise SimulationError(
+                f"Step {self.step + 1} was not taken: {ran.problem}", "", self._snapshot
+            )
+        if not ran.report.ok:
+            raise self._refusal(ran.report)
         return self._snapshot
+
+    def add(
+        self, pos: ArrayLike, theta: ArrayLike, activity: ArrayLike = 0.0
+    ) -> Int32[np.ndarray, "added"]:
+        """Add rods at `pos` (M, 2) with angles `theta` (M,); returns their ids (M,).
+
+        `activity` is one number or (M,). Compiles only where the arrays have no room for them.
+        Raises `ParameterError`, and changes nothing, for arrays that are no rods and for more rods
+        than fit.
+        """
+        theta = np.atleast_1d(np.asarray(theta, np.float32))
+        activity = np.broadcast_to(np.asarray(activity, np.float32), theta.shape)
+        pos = np.asarray(pos, np.float32).reshape(-1, 2) if np.size(pos) == 2 else np.asarray(pos)
+        new = checked(Start(pos, theta, activity), self._params)
+        ids = np.arange(self._next_id, self._next_id + len(theta), dtype=np.int32)
+        old = _start_of(self._snapshot)
+        together = Start(
+            *[np.concatenate(pair) for pair in zip(_arrays(old), _arrays(new), strict=True)]
+        )
+        self._resize(together, np.concatenate([self.ids, ids]))
+        self._next_id += len(theta)
+        return ids
+
+    def remove(self, ids: ArrayLike) -> None:
+        """Take the rods with these `ids` away; the others keep theirs. Compiles nothing.
+
+        Raises `ParameterError`, and changes nothing, for an id that no rod has, and where no rod
+        would be left.
+        """
+        unwanted = np.atleast_1d(np.asarray(ids))
+        unknown = np.setdiff1d(unwanted, self.ids)
+        if unknown.size:
+            raise ParameterError(
+                "ids", unknown[:5].tolist(), "are no rods of this run", "Give ids from Driver.ids."
+            )
+        keep = ~np.isin(self.ids, unwanted)
+        if not keep.any():
+            raise ParameterError(
+                "ids", unwanted[:5].tolist(), "are all the rods there are", "Keep at least one."
+            )
+        old = _arrays(_start_of(self._snapshot))
+        self._resize(Start(*[array[keep] for array in old]), self.ids[keep])
 
     def rebuild(
         self,
@@ -217,7 +241,7 @@ class Driver:
 
         Where the box or the rods have changed since, the arrays follow as they do in `set`.
         """
-        self._build(self._setup, self._params, self._seed, self._start, self._start_params)
+        self._build(self._start_setup, self._params, self._seed, self._start, self._start_params)
 
     def _build(
         self, setup: Setup, params: Params, seed: int, start: Start | None, start_params: Params
@@ -227,7 +251,6 @@ class Driver:
         `start_params` are those that the arrays of `start` were made for.
         """
         schema.check(setup, params)
-        check_memory(setup)
         if seed < 0:
             raise ParameterError(
                 "seed", seed, "is not possible", "Give a whole number, at least 0."
@@ -237,38 +260,45 @@ class Driver:
                 "rods", setup.rods, f"does not match a start of {len(start.theta)} rods",
                 f"Set rods to {len(start.theta)}, or start from random places.",
             )  # fmt: skip
+        kernel, reason = resolve(setup)
+        check_memory(setup, kernel)
         if start is None:
             begin = random_start(setup, params, seed)
         else:
             start = Start(np.array(start.pos), np.array(start.theta), np.array(start.activity))
-            begin = _scaled(start, start_params, params)
-        state = to_device(begin, params, 0, seed)
-        self._program = self._program_for(setup)
-        self._setup, self._seed, self._state = setup, seed, state
-        self._start, self._start_params = start, start_params
+            begin = checked(_scaled(start, start_params, params), params)
+        program = self._runner.program_for(setup, params, kernel)
+        self._runner.place(program, begin, params, step=0, seed=seed, ids=None)
+        self._setup, self._seed, self._kernel_reason = setup, seed, reason
+        self._ids, self._next_id = np.arange(setup.rods, dtype=np.int32), setup.rods
+        self._start, self._start_params, self._start_setup = start, start_params, setup
         self._times = BatchTimes()
         self._origin = (0, 0.0)
         self._use(params)
-        self._snapshot = self._taken(self._run(0), 0)
+        self._snapshot = self._taken(self._run(0).report, 0)
         if start is None or _grown(start_params, params):
             self._relax(None if start is None else begin.activity)
-            self._snapshot = self._taken(self._run(0), 0)
+            self._snapshot = self._taken(self._run(0).report, 0)
 
-    def _program_for(self, setup: Setup) -> Program:
-        old = self._program
-        if old and (old.rods, old.kernel) == (setup.rods, setup.kernel):
-            return old
-        changed = "first start" if not old else "kernel" if old.rods == setup.rods else "rods"
-        program = compile_program(setup, changed)
-        self._compiles.append(program.record)
-        return program
+    def _resize(self, start: Start, ids: np.ndarray) -> None:
+        """Go on with the rods of `start`, whose ids are `ids`."""
+        setup, last = replace(self._setup, rods=len(ids)), self._snapshot
+        schema.check(setup, self._params)
+        program = self._runner.program_with_room(setup, self._params)
+        self._setup, self._ids = setup, ids
+        self._place(start, last.step, program)
+        taken = self._taken(self._run(0).report, last.step)
+        self._snapshot = _with_speed_of(taken, last)
 
     def _use(self, params: Params) -> None:
         self._params = params
         self._packed = jax.device_put(pack(params))
 
-    def _place(self, start: Start, step: int) -> None:
-        self._state = to_device(start, self._params, step, self._seed)
+    def _place(self, start: Start, step: int, program: Program | None = None) -> None:
+        self._runner.place(
+            program or self.program, start, self._params,
+            step=step, seed=self._seed, ids=self._ids,
+        )  # fmt: skip
 
     def _relax(self, activity: np.ndarray | None) -> None:
         """Let overlaps push rods apart, without thrust, noise or clock, then give them `activity`.
@@ -284,8 +314,10 @@ class Driver:
             quiet = replace(params, F_prop=0.0, T_prop=0.0, D_r=0.0, D_t=0.0, dt=dt)
             packed, width = jax.device_put(pack(quiet)), 2 * params.radius
             for _ in range(RELAX_BATCHES):
-                report = self._run(RELAX_BATCH, packed, RELAX_MOVE * width)
-                rods = np.asarray(report.rods)
+                report, _, problem = self._run(RELAX_BATCH, packed, RELAX_MOVE * width)
+                rods = self._rods(report)
+                if problem:
+                    raise problem
                 if report.largest_move < RELAXED_MOVE * width or self._while_relaxing():
                     break
         pos, theta = rods[:, :2], rods[:, 2]
@@ -293,29 +325,31 @@ class Driver:
             activity = start_activity(self._setup, params, pos)
         self._place(Start(pos, theta, activity), step)
 
-    def _run(self, K: int, packed: jax.Array | None = None, most_move: float = math.inf) -> Report:
-        """Run the compiled program and wait for it; returns NumPy. Survives a failing device."""
-        steps, limit = jax.device_put((np.int32(K), np.float32(most_move)))
+    def _run(self, K: int, packed: jax.Array | None = None, most_move: float = math.inf) -> Ran:
+        """Run the compiled program and wait for it. Survives a failing device."""
+        given = self._packed if packed is None else packed
         try:
-            self._state, report = self.program(
-                self._state, self._packed if packed is None else packed, steps, limit
-            )
-            return jax.device_get(jax.block_until_ready(report))
+            return self._runner.run(self._setup, given, K, most_move)
         except Exception:
             # The state was donated; the last snapshot is its copy.
             self._place(_start_of(self._snapshot), self._snapshot.step)
             raise
+
+    def _rods(self, report: Report) -> np.ndarray:
+        return np.asarray(report.rods)[: self._setup.rods]
 
     def _taken(self, report: Report, step: int) -> Snapshot:
         origin_step, origin_time = self._origin
         # The compiled program knows dt in float32, and so does simulated time.
         now = origin_time + (step - origin_step) * float(np.float32(self._params.dt))
         observables = {name: float(v) for name, v in report.observables._asdict().items()}
-        return Snapshot(np.asarray(report.rods), step, now, self._params, observables)
+        ids = None if self._next_id == self._setup.rods else self._ids
+        return Snapshot(self._rods(report), step, now, self._params, observables, ids)
 
     def _refusal(self, report: Report) -> SimulationError:
         snapshot, bound, dt = self._snapshot, schema.largest_safe_dt(self._params), self._params.dt
-        widths, rod = float(report.largest_move) / (2 * self._params.radius), int(report.worst_rod)
+        widths = float(report.largest_move) / (2 * self._params.radius)
+        rod = int(self._ids[int(report.worst_row)])
         if 1 < widths < math.inf:
             what = f"rod {rod} would have moved {widths:.3g} body widths"
             remedy = f"Lower F_prop, T_prop or k_cc, or dt below {dt:g}."
@@ -325,6 +359,16 @@ class Driver:
         if dt > bound:
             remedy = f"Lower dt: {dt:g} is above the largest safe step {bound:.4g}."
         return SimulationError(f"Step {snapshot.step + 1} was not taken: {what}.", remedy, snapshot)
+
+
+def _with_speed_of(taken: Snapshot, last: Snapshot) -> Snapshot:
+    """`taken`, which took no step, with the speed of the last one."""
+    speed = {"mean_speed": last.observables["mean_speed"]}
+    return replace(taken, observables={**taken.observables, **speed})
+
+
+def _arrays(start: Start) -> tuple[np.ndarray, ...]:
+    return start.pos, start.theta, start.activity
 
 
 def _start_of(snapshot: Snapshot) -> Start:

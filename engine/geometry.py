@@ -46,9 +46,10 @@ def periodic_displacement(delta: Scalar, space_size: Number) -> Scalar:
 
 def wrap_position(pos: Scalar, space_size: Number) -> Scalar:
     """`pos` folded into [0, L)."""
-    pos = jnp.mod(pos, space_size)
-    # mod(-1e-6, 100) is exactly 100 in float32.
-    return jnp.where(pos >= space_size, 0, pos)
+    wrapped = pos - space_size * jnp.floor(pos / space_size)
+    # L - 1e-6 + 1e-6 is exactly L in float32, and far from the box a rounding falls outside it.
+    # NaN stays NaN, so that the step which made it is refused.
+    return jnp.where((wrapped < 0) | (wrapped >= space_size), 0, wrapped)
 
 
 def wrap_angle(theta: Scalar) -> Scalar:
@@ -93,3 +94,13 @@ def endpoints(
     """The two ends (p, q) of each core line, p at the head; not wrapped into the box."""
     half = 0.5 * length * jnp.stack([jnp.cos(theta), jnp.sin(theta)], axis=-1)
     return pos + half, pos - half
+
+
+def mean_neighbours(density: Number, length: Number, distance: Number) -> Number:
+    """ρ (2ℓ²/π + 4ℓD + πD²): how many rods have a core nearer than D to that of one rod.
+
+    For random places and angles, with `density` rods an area (excluded area of two spherocylinders,
+    Onsager 1949, averaged over angles).
+    """
+    area = 2 * length * length / math.pi + 4 * length * distance + math.pi * distance * distance
+    return density * area

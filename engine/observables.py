@@ -4,7 +4,7 @@
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 
 class Observables(NamedTuple):
@@ -23,11 +23,22 @@ class Observables(NamedTuple):
 
 
 def observe(
-    theta: Float[Array, "rods"], activity: Float[Array, "rods"], speed: Float[Array, "rods"]
+    theta: Float[Array, "rods"],
+    activity: Float[Array, "rods"],
+    speed: Float[Array, "rods"],
+    alive: Bool[Array, "rods"],
 ) -> Observables:
-    """The observables of rods with angles `theta`, `activity` and `speed`, each (N,)."""
+    """The observables of rods with angles `theta`, `activity` and `speed`, each (N,).
+
+    `alive` (N,) is false for places that hold no rod, which count for nothing.
+    """
+    count = jnp.maximum(jnp.sum(alive), 1).astype(theta.dtype)
+
+    def mean(values: Array) -> Array:
+        return jnp.sum(jnp.where(alive, values, 0)) / count
 
     def order(multiple: int) -> Array:
-        return jnp.hypot(jnp.cos(multiple * theta).mean(), jnp.sin(multiple * theta).mean())
+        return jnp.hypot(mean(jnp.cos(multiple * theta)), mean(jnp.sin(multiple * theta)))
 
-    return Observables((activity > 0.5).mean(), activity.mean(), order(1), order(2), speed.mean())
+    active = (activity > 0.5).astype(activity.dtype)
+    return Observables(mean(active), mean(activity), order(1), order(2), mean(speed))

@@ -127,14 +127,17 @@ class Setup:
     """What decides shapes, the compiled program and the start: applied by a rebuild."""
 
     rods: int = param(
-        600, symbol="N", unit="", group="numerics", low=1, high=20_000, step=1, log=True, least=1,
+        600, symbol="N", unit="", group="numerics", low=1, high=1_000_000, step=1, log=True,
+        least=1,
         doc="Number of rods. The window and --rods keep the packing fraction and scale the box; "
         "in a file and in Setup(rods=...) the box stays, so give space_size too.",
     )  # fmt: skip
     kernel: str = param(
-        "rowsum", symbol="", unit="", group="numerics", choices=("rowsum", "naive"),
-        doc="How pair terms are summed. rowsum: in blocks, memory O(N). naive: the double vmap "
-        "with N × N arrays, kept for comparison.",
+        "auto", symbol="", unit="", group="numerics",
+        choices=("auto", "neighbours", "rowsum", "naive"),
+        doc="How pair terms are summed. auto: the fastest for this many rods. neighbours: over "
+        "neighbour lists, time O(N). rowsum: in blocks, memory O(N). naive: the double vmap with "
+        "N × N arrays, kept for comparison.",
     )  # fmt: skip
     start_activity: str = param(
         "all", symbol="", unit="", group="numerics", choices=("all", "none", "disc"),

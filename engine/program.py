@@ -9,25 +9,27 @@ import jax
 import numpy as np
 import psutil
 
-from engine.kernels import KERNELS
+from engine.capacity import Capacity
+from engine.kernels import KERNELS, is_listed
 from engine.params import Params, Setup
 from engine.schema import ParameterError
-from engine.state import State
+from engine.state import State, state_shapes
 from engine.step import Report, advance, pack
 from engine.timing import CompileRecord, watch_compiles
 
-# State, sorted copies, accumulators and report of any kernel, in bytes a rod, generously.
-_BYTES_A_ROD = 512
+# State, sorted copies, accumulators and report of any kernel, in bytes a rod, generously; and what
+# each slot and each word of candidates of a neighbour list adds.
+_BYTES_A_ROD, _BYTES_A_SLOT, _BYTES_A_WORD = 512, 12, 12
 
 
 @dataclass(frozen=True)
 class Program:
-    """`advance` compiled for one number of rods and one kernel.
+    """`advance` compiled for one capacity and one kernel.
 
     `temp_bytes` is what XLA reserves for temporaries; `record` tells what the compile cost.
     """
 
-    rods: int
+    capacity: Capacity
     kernel: str
     compiled: Any
     temp_bytes: int
@@ -58,48 +60,48 @@ def available_bytes() -> int:
     return psutil.virtual_memory().available
 
 
-def check_memory(setup: Setup) -> None:
-    """Raise `ParameterError` where the rods alone would not fit into memory."""
-    _require(setup, setup.rods * _BYTES_A_ROD)
+def check_memory(setup: Setup, kernel: str, capacity: Capacity | None = None) -> None:
+    """Raise `ParameterError` where the rods alone, or `capacity` for them, would not fit."""
+    needed = setup.rods * _BYTES_A_ROD
+    if capacity and is_listed(kernel):
+        a_rod = _BYTES_A_ROD + _BYTES_A_SLOT * capacity.slots + _BYTES_A_WORD * capacity.words
+        needed = capacity.rods * a_rod
+    _require(setup, kernel, needed)
 
 
-def _require(setup: Setup, needed: int) -> None:
+def _require(setup: Setup, kernel: str, needed: int) -> None:
     available = available_bytes()
     if needed > available:
-        advice = " or kernel = 'rowsum'" if setup.kernel == "naive" else ""
+        advice = {"naive": " or kernel = 'auto'", "neighbours": " or a shorter sensing_range"}
         raise ParameterError(
             "rods", setup.rods,
-            f"with kernel = {setup.kernel!r} needs {needed / 1e9:,.1f} GB of memory, and "
+            f"with kernel = {kernel!r} needs {needed / 1e9:,.1f} GB of memory, and "
             f"{available / 1e9:,.1f} GB are free",
-            f"Take fewer rods{advice}.",
+            f"Take fewer rods{advice.get(kernel, '')}.",
         )  # fmt: skip
 
 
-def compile_program(setup: Setup, reason: str) -> Program:
-    """Compile `advance` for `setup`; takes seconds, and allocates nothing of size.
+def compile_program(setup: Setup, kernel: str, capacity: Capacity, reason: str) -> Program:
+    """Compile `advance` for `kernel` and `capacity`; takes seconds, and allocates nothing of size.
 
     Raises `ParameterError` where the program would need more memory than there is.
     """
-    n = setup.rods
     arguments = (
-        State(*_shapes(np.float32, (n, 2), (n,), (n,)), *_shapes(np.uint32, (), ())),
-        *_shapes(np.float32, pack(Params()).shape),
-        *_shapes(np.int32, ()),
-        *_shapes(np.float32, ()),
+        state_shapes(capacity, listed=is_listed(kernel)),
+        jax.ShapeDtypeStruct(pack(Params()).shape, np.float32),
+        jax.ShapeDtypeStruct((), np.int32),
+        jax.ShapeDtypeStruct((), np.float32),
     )
-    jitted = jax.jit(partial(advance, kernel=KERNELS[setup.kernel]), donate_argnums=0)
+    step = partial(advance, kernel=KERNELS[kernel], words=capacity.words)
     # Twice the lanes where the CPU has AVX-512; XLA's default leaves half of each register empty.
     wide: dict[str, Any] = (
         {"xla_cpu_prefer_vector_width": 512} if jax.default_backend() == "cpu" else {}
     )
     with watch_compiles() as seen:
-        compiled = jitted.trace(*arguments).lower().compile(compiler_options=wide)
+        lowered = jax.jit(step, donate_argnums=0).trace(*arguments).lower()
+        compiled = lowered.compile(compiler_options=wide)
     memory = compiled.memory_analysis()
     temp_bytes = memory.temp_size_in_bytes if memory else 0
-    _require(setup, temp_bytes)
+    _require(setup, kernel, temp_bytes)
     record = CompileRecord(reason, seen.trace_s, seen.lower_s, seen.compile_s, seen.cache)
-    return Program(n, setup.kernel, compiled, temp_bytes, record)
-
-
-def _shapes(dtype: type, *shapes: tuple[int, ...]) -> list[Any]:
-    return [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes]
+    return Program(capacity, kernel, compiled, temp_bytes, record)

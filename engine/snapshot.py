@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Float, Float32
+from jaxtyping import Float, Float32, Int32
 
 from engine.params import Params
 
@@ -14,8 +14,9 @@ from engine.params import Params
 class Snapshot:
     """What leaves the engine after a batch of steps: plain NumPy, 16 bytes a rod.
 
-    `rods` (N, 4) float32 holds x, y, theta, activity of each rod; `time` is simulated time;
-    `observables` are those of `engine.observables`, taken at this step.
+    `rods` (N, 4) float32 holds x, y, theta, activity of each rod, in order of `ids`; `time` is
+    simulated time; `observables` are those of `engine.observables`, taken at this step. `ids` (N,)
+    names each rod for as long as it lives, None where they are 0 … N - 1.
     """
 
     rods: Float32[np.ndarray, "rods 4"]
@@ -23,6 +24,7 @@ class Snapshot:
     time: float
     params: Params
     observables: Mapping[str, float] = field(default_factory=dict)
+    ids: Int32[np.ndarray, "rods"] | None = None
 
     @property
     def n(self) -> int:

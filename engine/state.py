@@ -2,29 +2,65 @@
 """The state on the device, and how a run starts."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float, UInt32
+from jaxtyping import Array, Float, Int, UInt32
 
+from engine.capacity import FIRST_SKIN, Capacity
 from engine.params import Params, Setup
 from engine.schema import ParameterError
 from engine.snapshot import Start
 
 
+class NeighbourList(NamedTuple):
+    """Who may meet whom until rods have moved by half the skin: a Verlet list.
+
+    Column i of `table` (slots, N) holds the rods that rod i may meet, then i itself. No rod of
+    chunk c has more than `used[c]`. `pos` (N, 2) and `theta` (N,) say where rods were when the list
+    was built, `made_for` (3,) the cutoff, length and space_size that it was built for (NaN for no
+    list). `skin` is a length, `age` the steps since the build, `builds` their number since the
+    start; `mean`, `most` and `candidates` tell of the latest: neighbours in the mean, and the most
+    neighbours and candidates of any rod.
+    """
+
+    table: Int[Array, "slots rods"]
+    used: Int[Array, "chunks"]
+    pos: Float[Array, "rods 2"]
+    theta: Float[Array, "rods"]
+    made_for: Float[Array, "3"]
+    skin: Float[Array, ""]
+    age: Int[Array, ""]
+    builds: Int[Array, ""]
+    mean: Float[Array, ""]
+    most: Int[Array, ""]
+    candidates: Int[Array, ""]
+
+
 class State(NamedTuple):
     """All that the next step depends on besides the parameters.
 
-    `pos` (N, 2) in [0, L)², `theta` (N,), `activity` (N,); `step` and `seed` number the random
-    draws.
+    `pos` (N, 2) in [0, L)², `theta` (N,), `activity` (N,), N being the capacity: the first `n`
+    are rods, the others empty places. `direction` (N, 2) is (cos θ, sin θ), computed once a step
+    because it costs as much as several pairs. `rest` (N, 2) is what rounding has left of the
+    positions: it is carried to the next step, so that slow rods move in boxes where a step is below
+    the resolution of float32. `id` (N,) names each rod for good, `row` (N,) is its row in a
+    snapshot; the order of the arrays is that of the latest neighbour list. `step` and `seed` number
+    the random draws.
     """
 
     pos: Float[Array, "rods 2"]
     theta: Float[Array, "rods"]
+    direction: Float[Array, "rods 2"]
     activity: Float[Array, "rods"]
+    rest: Float[Array, "rods 2"]
+    id: Int[Array, "rods"]
+    row: Int[Array, "rods"]
+    n: Int[Array, ""]
     step: UInt32[Array, ""]
     seed: UInt32[Array, ""]
+    neighbours: NeighbourList | None
 
 
 def random_start(setup: Setup, params: Params, seed: int) -> Start:
@@ -43,8 +79,8 @@ def start_activity(setup: Setup, params: Params, pos: np.ndarray) -> np.ndarray:
     return np.full(len(pos), float(setup.start_activity == "all"), np.float32)
 
 
-def to_device(start: Start, params: Params, step: int, seed: int) -> State:
-    """`start` as a `State` on the default device.
+def checked(start: Start, params: Params) -> Start:
+    """`start` in float32, its positions folded into [0, L)².
 
     Raises `ParameterError` for arrays whose shapes disagree, that are not finite, or whose
     activity leaves [0, 1].
@@ -71,5 +107,84 @@ def to_device(start: Start, params: Params, step: int, seed: int) -> State:
     box = np.float32(params.space_size)
     pos = np.mod(pos, box)
     pos[pos >= box] = 0
-    host = (pos, theta, activity, np.uint32(step % 2**32), np.uint32(seed % 2**32))
-    return State(*[jax.device_put(array) for array in host])
+    return Start(pos, theta, activity)
+
+
+def to_device(
+    start: Start,
+    params: Params,
+    capacity: Capacity,
+    *,
+    listed: bool,
+    step: int = 0,
+    seed: int = 0,
+    ids: np.ndarray | None = None,
+) -> State:
+    """`start` as a `State` on the default device, with room for `capacity`.
+
+    `listed` adds a neighbour list, not built yet. `ids` (N,) are 0 … N - 1 where not given. Raises
+    `ParameterError` as `checked` does.
+    """
+    start = checked(start, params)
+    n, size = len(start.theta), capacity.rods
+
+    def padded(array: np.ndarray) -> np.ndarray:
+        return np.concatenate([array, np.zeros((size - n, *array.shape[1:]), array.dtype)])
+
+    row, theta = np.arange(size, dtype=np.int32), padded(start.theta)
+    host: list[Any] = [
+        padded(start.pos), theta, np.stack([np.cos(theta), np.sin(theta)], axis=1),
+        padded(start.activity), np.zeros((size, 2), np.float32),
+        row if ids is None else padded(np.asarray(ids, np.int32)), row, np.int32(n),
+        np.uint32(step % 2**32), np.uint32(seed % 2**32),
+        _no_list(capacity, FIRST_SKIN * 2 * params.radius) if listed else None,
+    ]  # fmt: skip
+    return jax.device_put(State(*host))
+
+
+def with_capacity(state: State, capacity: Capacity) -> State:
+    """`state`, without a list yet, in arrays that have room for `capacity`; same order, same skin.
+
+    The list is then built from the same positions, so a run that grew has the bits of one that
+    began large.
+    """
+    old = state.neighbours
+    assert old is not None
+    # NaN is not near any place, so the list is not current; the rest decides the next skin.
+    nowhere: Any = np.full((capacity.rods, 2), np.nan, np.float32)
+    empty = _no_list(capacity, 0.0)._replace(
+        pos=nowhere, made_for=old.made_for, skin=old.skin, age=old.age, builds=old.builds,
+        mean=old.mean,
+    )  # fmt: skip
+    return state._replace(neighbours=jax.device_put(empty))
+
+
+def state_shapes(capacity: Capacity, *, listed: bool) -> State:
+    """The shapes and types of a `State` with room for `capacity`, as `jax.jit` takes them."""
+    size, slots = capacity.rods, capacity.slots
+
+    def real(*shape: int) -> Any:
+        return jax.ShapeDtypeStruct(shape, np.float32)
+
+    def whole(*shape: int, of: type = np.int32) -> Any:
+        return jax.ShapeDtypeStruct(shape, of)
+
+    neighbours = NeighbourList(
+        whole(slots, size), whole(capacity.chunks), real(size, 2), real(size), real(3), real(),
+        whole(), whole(), real(), whole(), whole(),
+    )  # fmt: skip
+    return State(
+        real(size, 2), real(size), real(size, 2), real(size), real(size, 2), whole(size),
+        whole(size), whole(),
+        whole(of=np.uint32), whole(of=np.uint32), neighbours if listed else None,
+    )  # fmt: skip
+
+
+def _no_list(capacity: Capacity, skin: float) -> NeighbourList:
+    size, whole = capacity.rods, np.int32(0)
+    host: list[Any] = [
+        np.zeros((capacity.slots, size), np.int32), np.zeros(capacity.chunks, np.int32),
+        np.zeros((size, 2), np.float32), np.zeros(size, np.float32), np.full(3, np.nan, np.float32),
+        np.float32(skin), whole, whole, np.float32(0), whole, whole,
+    ]  # fmt: skip
+    return NeighbourList(*host)

@@ -15,7 +15,9 @@ from jaxtyping import Array, Bool, Float, Float32, Int
 
 from engine.geometry import Number, wrap_angle, wrap_position
 from engine.interaction import Rod
-from engine.kernels import Kernel
+from engine.kernels.neighbour_search import with_list
+from engine.kernels.neighbours import is_current
+from engine.kernels.sums import Kernel
 from engine.observables import Observables, observe
 from engine.params import Params
 from engine.state import State
@@ -50,7 +52,13 @@ class Motion(NamedTuple):
 def rods_of(state: State) -> Rod:
     """The rods of `state` as the kernels read them."""
     x, y = state.pos.T
-    return Rod(x, y, jnp.cos(state.theta), jnp.sin(state.theta), state.activity)
+    cos, sin = state.direction.T
+    return Rod(x, y, cos, sin, state.activity)
+
+
+def alive(state: State) -> Bool[Array, "rods"]:
+    """Which places of `state` hold a rod."""
+    return jnp.arange(state.theta.size) < state.n
 
 
 def activation(
@@ -94,15 +102,17 @@ def update_velocity(
 
 
 def noise(state: State, params: Params) -> tuple[Float[Array, "rods 2"], Float[Array, "rods"]]:
-    """Random displacements √(2 D_t dt) (N, 2) and turns √(2 D_r dt) (N,), from (seed, step, rod).
+    """Random displacements √(2 D_t dt) (N, 2) and turns √(2 D_r dt) (N,), from (seed, step, id).
 
-    Counter-based, so that neither K nor the number of rods changes what a rod draws.
+    Counter-based, so that neither K, nor the number of rods, nor their order in memory changes what
+    a rod draws.
     """
     n = state.theta.size
 
     def draw() -> Float[Array, "rods 3"]:
         key = jax.random.fold_in(jax.random.key(state.seed), state.step)
-        return jax.random.normal(key, (n, 3))
+        of_rod = jax.vmap(lambda rod: jax.random.normal(jax.random.fold_in(key, rod), (3,)))
+        return jnp.where(alive(state)[:, None], of_rod(state.id), 0)
 
     silent = (params.D_r <= 0) & (params.D_t <= 0)
     normal = lax.cond(silent, lambda: jnp.zeros((n, 3)), draw)
@@ -114,9 +124,16 @@ def noise(state: State, params: Params) -> tuple[Float[Array, "rods 2"], Float[A
 
 def update_position(
     state: State, move: Float[Array, "rods 2"], turn: Float[Array, "rods"], params: Params
-) -> tuple[Float[Array, "rods 2"], Float[Array, "rods"]]:
-    """Positions and angles after one explicit Euler step, wrapped."""
-    return wrap_position(state.pos + move, params.space_size), wrap_angle(state.theta + turn)
+) -> tuple[Float[Array, "rods 2"], Float[Array, "rods 2"], Float[Array, "rods"]]:
+    """Positions, what rounding left of them, and angles after one explicit Euler step, wrapped.
+
+    What the addition of `move` loses in float32 is kept and added in the next step (Kahan's sum),
+    so a rod slower than the resolution of its position still travels at its speed.
+    """
+    wanted = move + state.rest
+    moved = state.pos + wanted
+    rest = wanted - (moved - state.pos)
+    return wrap_position(moved, params.space_size), rest, wrap_angle(state.theta + turn)
 
 
 def tip_moves(motion: Motion, params: Params) -> Float[Array, "rods"]:
@@ -133,10 +150,9 @@ def one_timestep(
     A step in which a rod's tip would move by more than `most_move` is shortened for that rod:
     relaxation needs it; a run passes infinity, which changes no bit.
     """
-    with jax.named_scope("directions"):
-        rods = rods_of(state)
+    rods = rods_of(state)
     with jax.named_scope("pair_sums"):
-        sums = kernel(rods, params)
+        sums = kernel(rods, state.n, params, state.neighbours)
     with jax.named_scope("propulsion"):
         thrust, thrust_torque = propulsion(rods, params)
     with jax.named_scope("velocity"):
@@ -149,18 +165,40 @@ def one_timestep(
     with jax.named_scope("activity"):
         target = activation(sums.local_density, params.activity_thresh, params.activity_width)
         activity = update_activity(state.activity, target, params)
+        # An empty place stays passive, and so at rest.
+        activity = jnp.where(alive(state), activity, 0)
     with jax.named_scope("position"):
         move, turn = motion.velocity * params.dt + shift, motion.angular * params.dt + twist
-        pos, theta = update_position(state, move, turn, params)
-    return State(pos, theta, activity, state.step + 1, state.seed), motion
+        pos, rest, theta = update_position(state, move, turn, params)
+    with jax.named_scope("directions"):
+        direction = jnp.stack([jnp.cos(theta), jnp.sin(theta)], axis=1)
+    return state._replace(
+        pos=pos, rest=rest, theta=theta, direction=direction, activity=activity,
+        step=state.step + 1,
+    ), motion  # fmt: skip
+
+
+class ListReport(NamedTuple):
+    """What a neighbour list tells of itself; see `NeighbourList`.
+
+    `fits` is false where the next list would not fit, and the batch ended before it was used.
+    """
+
+    fits: Bool[Array, ""]
+    builds: Int[Array, ""]
+    skin: Float[Array, ""]
+    mean: Float[Array, ""]
+    most: Int[Array, ""]
+    candidates: Int[Array, ""]
 
 
 class Report(NamedTuple):
     """What leaves a batch of steps besides the state.
 
-    `rods` (N, 4): x, y, theta, activity. `steps_done` is less than K where a step had to be
-    refused: the state is then the last good one, and `largest_move` and `worst_rod` tell of the
-    refused step.
+    `rods` (N, 4): x, y, theta, activity, in order of `row`. `steps_done` is less than K where a
+    step had to be refused (`ok` is false): the state is then the last good one, and `largest_move`
+    and `worst_row` tell of the refused step. It is also less where a neighbour list outgrew its
+    capacity; `neighbours` tells of that.
     """
 
     rods: Float[Array, "rods 4"]
@@ -168,7 +206,20 @@ class Report(NamedTuple):
     steps_done: Int[Array, ""]
     ok: Bool[Array, ""]
     largest_move: Float[Array, ""]
-    worst_rod: Int[Array, ""]
+    worst_row: Int[Array, ""]
+    neighbours: ListReport | None
+
+
+class Batch(NamedTuple):
+    """A batch under way: `done` steps of it, the state, and what the latest step tells."""
+
+    done: Int[Array, ""]
+    ok: Bool[Array, ""]
+    fits: Bool[Array, ""]
+    state: State
+    largest_move: Float[Array, ""]
+    worst: Int[Array, ""]
+    speed: Float[Array, "rods"]
 
 
 def advance(
@@ -178,35 +229,81 @@ def advance(
     most_move: Float[Array, ""],
     *,
     kernel: Kernel,
+    words: int = 0,
 ) -> tuple[State, Report]:
     """K fused steps. K, the parameters and `most_move` are traced: changing them compiles nothing.
 
-    A step that is not finite, or in which a rod would move by more than a body width, is not taken.
+    A step that is not finite, or in which a rod would move by more than a body width, is not taken;
+    nor is one whose neighbour list would not fit its capacity. `words` is that for candidates.
     """
     params = unpack(packed)
 
-    def going(loop: tuple) -> Bool[Array, ""]:
-        i, ok = loop[:2]
-        return ok & (i < K)
+    def going(batch: Batch) -> Bool[Array, ""]:
+        return batch.ok & batch.fits & (batch.done < K)
 
-    def step(loop: tuple) -> tuple:
-        i, _, old, _, _, speed = loop
-        new, motion = one_timestep(old, params, kernel, most_move)
-        with jax.named_scope("check"):
-            moves = tip_moves(motion, params)
-            # NaN fails the comparison, as it must. Noise is no part of `moves`.
-            ok = jnp.all(moves <= 2 * params.radius)
-            ok &= jnp.isfinite(jnp.stack([*new.pos.T, new.theta, new.activity])).all()
-            worst = jnp.argmax(jnp.where(jnp.isnan(moves), jnp.inf, moves))
-            state = jax.tree.map(lambda a, b: jnp.where(ok, a, b), new, old)
-            moved = jnp.hypot(motion.velocity[:, 0], motion.velocity[:, 1])
-            speed = jnp.where(ok, moved, speed)
-        return i + ok.astype(i.dtype), ok, state, moves[worst], worst, speed
+    def step(batch: Batch) -> Batch:
+        return checked_step(batch, params, kernel, most_move)
+
+    def usable(batch: Batch) -> Bool[Array, ""]:
+        assert batch.state.neighbours is not None
+        with jax.named_scope("list_check"):
+            return is_current(batch.state.neighbours, batch.state.pos, batch.state.theta, params)
+
+    def life_of_a_list(batch: Batch) -> Batch:
+        with jax.named_scope("neighbour_list"):
+            listed, fits = lax.cond(
+                usable(batch),
+                lambda state: (state, jnp.asarray(True)),
+                lambda state: with_list(state, params, words),
+                batch.state,
+            )
+        batch = batch._replace(state=listed, fits=fits)
+        return lax.while_loop(lambda b: going(b) & usable(b), step, batch)
 
     zero = jnp.zeros(state.theta.size)
-    start = (jnp.zeros_like(K), jnp.asarray(True), state, zero[0], jnp.asarray(0), zero)
-    done, ok, state, largest, worst, speed = lax.while_loop(going, step, start)
+    yes = jnp.asarray(True)
+    batch = Batch(jnp.zeros_like(K), yes, yes, state, zero[0], jnp.asarray(0), zero)
+    whole = step if state.neighbours is None else life_of_a_list
+    batch = lax.while_loop(going, whole, batch)
+    return batch.state, report(batch)
+
+
+def checked_step(
+    batch: Batch, params: Params, kernel: Kernel, most_move: Float[Array, ""]
+) -> Batch:
+    """One step more, or the batch as it was, not `ok`, where the step cannot be trusted."""
+    old = batch.state
+    new, motion = one_timestep(old, params, kernel, most_move)
+    with jax.named_scope("check"):
+        moves = tip_moves(motion, params)
+        # NaN fails the comparison, as it must. Noise is no part of `moves`.
+        ok = jnp.all(moves <= 2 * params.radius)
+        ok &= jnp.isfinite(jnp.stack([*new.pos.T, new.theta, new.activity])).all()
+        worst = jnp.argmax(jnp.where(jnp.isnan(moves), jnp.inf, moves))
+        changed = ("pos", "theta", "direction", "activity", "rest", "step")
+        state = old._replace(
+            **{name: jnp.where(ok, getattr(new, name), getattr(old, name)) for name in changed}
+        )
+        if old.neighbours is not None:
+            age = old.neighbours.age + ok.astype(jnp.int32)
+            state = state._replace(neighbours=old.neighbours._replace(age=age))
+        moved = jnp.hypot(motion.velocity[:, 0], motion.velocity[:, 1])
+        speed = jnp.where(ok, moved, batch.speed)
+    done = batch.done + ok.astype(batch.done.dtype)
+    return Batch(done, ok, batch.fits, state, moves[worst], worst, speed)
+
+
+def report(batch: Batch) -> Report:
+    """What is to be known of a finished batch."""
+    state = batch.state
     with jax.named_scope("snapshot"):
         rods = jnp.concatenate([state.pos, state.theta[:, None], state.activity[:, None]], axis=1)
-        observed = observe(state.theta, state.activity, speed)
-    return state, Report(rods, observed, done, ok, largest, worst)
+        listed = None
+        if state.neighbours is not None:
+            at = jnp.zeros_like(rods).at[state.row]
+            rods = at.set(rods, mode="promise_in_bounds", unique_indices=True)
+            of = state.neighbours
+            listed = ListReport(batch.fits, of.builds, of.skin, of.mean, of.most, of.candidates)
+        observed = observe(state.theta, state.activity, batch.speed, alive(state))
+    worst = state.row[batch.worst]
+    return Report(rods, observed, batch.done, batch.ok, batch.largest_move, worst, listed)

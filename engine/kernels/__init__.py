@@ -1,16 +1,29 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Ways to sum the same interaction over all pairs, with one signature."""
 
-from collections.abc import Callable
-
-from engine.interaction import Rod
-from engine.kernels import naive, rowsum
-from engine.kernels.sums import PairSums
-from engine.params import Params
-
-Kernel = Callable[[Rod, Params], PairSums]
+from engine.kernels import naive, neighbours, rowsum
+from engine.kernels.sums import Kernel
+from engine.params import Setup
 
 KERNELS: dict[str, Kernel] = {
+    "neighbours": neighbours.per_particle_sum,
     "rowsum": rowsum.per_particle_sum,
     "naive": naive.per_particle_sum,
 }
+
+# The number of rods from which a neighbour list is the faster way (docs/performance.md).
+CROSSOVER = 150
+
+
+def resolve(setup: Setup) -> tuple[str, str]:
+    """The kernel that `setup` asks for, and why, in words."""
+    if setup.kernel != "auto":
+        return setup.kernel, "as asked for"
+    if setup.rods < CROSSOVER:
+        return "rowsum", f"auto: fewer than {CROSSOVER} rods"
+    return "neighbours", f"auto: {CROSSOVER} rods or more"
+
+
+def is_listed(kernel: str) -> bool:
+    """Whether `kernel` sums over a neighbour list, which the state then has."""
+    return kernel == "neighbours"

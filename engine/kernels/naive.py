@@ -7,18 +7,23 @@ it, so time and memory are lost to traffic; `rowsum` is the cure.
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Int
 
 from engine.interaction import PairTerm, Rod, single_pair_interaction
 from engine.kernels.sums import PairSums
 from engine.params import Params
+from engine.state import NeighbourList
 
 
-def per_particle_sum(rods: Rod, params: Params) -> PairSums:
-    """Sums over all pairs of `rods`, arrays of shape (N,), through (N, N) arrays."""
+def per_particle_sum(
+    rods: Rod, count: Int[Array, ""], params: Params, neighbours: NeighbourList | None = None
+) -> PairSums:
+    """Sums over all pairs of the first `count` of `rods`, arrays (N,), through (N, N) arrays."""
     index = jnp.arange(rods.x.size)
 
     def pair(main: Rod, i: jax.Array, neighb: Rod, j: jax.Array) -> PairTerm:
-        return single_pair_interaction(main, neighb, params, i == j)
+        empty = (i >= count) | (j >= count)
+        return single_pair_interaction(main, neighb, params, (i == j) | empty)
 
     rows = jax.vmap(jax.vmap(pair, in_axes=(None, None, 0, 0)), in_axes=(0, 0, None, None))
     terms = jax.tree.map(lambda term: term.sum(axis=1), rows(rods, index, rods, index))

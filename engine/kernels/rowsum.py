@@ -17,24 +17,30 @@ from engine.geometry import Number
 from engine.interaction import Rod, single_pair_interaction
 from engine.kernels.sums import PairSums
 from engine.params import Params
+from engine.state import NeighbourList
 
 Indexed = tuple[Rod, Int[Array, "..."]]
 
 
-def per_particle_sum(rods: Rod, params: Params) -> PairSums:
-    """Sums over all pairs of `rods`, arrays of shape (N,); temporary memory O(N)."""
+def per_particle_sum(
+    rods: Rod, count: Int[Array, ""], params: Params, neighbours: NeighbourList | None = None
+) -> PairSums:
+    """Sums over all pairs of the first `count` of `rods`, arrays (N,); temporary memory O(N)."""
     n = rods.x.size
     rows, columns = _block_shape(n, jax.default_backend())
-    order = jnp.argsort(rods.x)
-    ordered = (Rod(*[values[order] for values in rods]), jnp.arange(n))
+    index = jnp.arange(n)
+    # Empty places come last.
+    order = jnp.argsort(jnp.where(index < count, rods.x, jnp.inf))
+    ordered = (Rod(*[values[order] for values in rods]), jnp.where(index < count, index, -1))
     main_blocks, neighb_blocks = _blocks(ordered, rows), _blocks(ordered, columns)
-    first, count = _columns_in_reach(ordered[0].x, rows, columns, params)
+    reach = _columns_in_reach(ordered[0].x, count, rows, columns, params)
+    blocks = _blocks_of(count, columns)
 
     def sum_of_rows(block: tuple[Indexed, Array, Array]) -> tuple[Array, Array]:
-        main, first, count = block
-        return _sum_of_rows(main, first, count, neighb_blocks, params)
+        main, first, turns = block
+        return _sum_of_rows(main, first, turns, blocks, neighb_blocks, params)
 
-    sums = lax.map(sum_of_rows, (main_blocks, first, count))
+    sums = lax.map(sum_of_rows, (main_blocks, *reach))
     place = jnp.zeros_like(order).at[order].set(jnp.arange(n), unique_indices=True)
     force, other = (block.reshape(-1)[place] for block in sums)
     return PairSums(jnp.stack([force.real, force.imag], axis=1), other.real, other.imag)
@@ -61,16 +67,24 @@ def _blocks(indexed: Indexed, size: int) -> Indexed:
     return Rod(*[cut(values, 0) for values in rods]), cut(index, -1)
 
 
+def _blocks_of(count: Int[Array, ""], columns: int) -> Int[Array, ""]:
+    """The number of blocks of columns that hold rods."""
+    return jnp.maximum((count + columns - 1) // columns, 1)
+
+
 def _columns_in_reach(
-    x: Float[Array, "rods"], rows: int, columns: int, params: Params
+    x: Float[Array, "rods"], count: Int[Array, ""], rows: int, columns: int, params: Params
 ) -> tuple[Int[Array, "blocks"], Int[Array, "blocks"]]:
     """For each block of rows the first block of columns that it can reach and how many follow it.
 
-    Blocks are counted round the periodic box, so the first may be negative. `x` (N,) is sorted.
+    Blocks are counted round the periodic box, so the first may be negative. The first `count` of
+    `x` (N,) are sorted; a block of empty places reaches nothing.
     """
-    n, blocks = x.size, -(-x.size // columns)
-    start = jnp.arange(0, n, rows)
-    stop = jnp.minimum(start + rows, n)
+    blocks = _blocks_of(count, columns)
+    begin = jnp.arange(0, x.size, rows)
+    start = jnp.minimum(begin, jnp.maximum(count - 1, 0))
+    stop = jnp.clip(begin + rows, 1, jnp.maximum(count, 1))
+    x = jnp.where(jnp.arange(x.size) < count, x, jnp.inf)
     # Centres farther apart than this share no contact and sense nothing. The allowance covers the
     # rounding of positions.
     reach = params.length + jnp.maximum(2 * params.radius, params.sensing_range)
@@ -79,7 +93,7 @@ def _columns_in_reach(
     first = turns * blocks + rank // columns
     turns, rank = _rank(x, x[stop - 1] + reach, params.space_size, "right")
     last = turns * blocks + (rank - 1) // columns
-    return first, jnp.minimum(last - first + 1, blocks)
+    return first, jnp.where(begin < count, jnp.minimum(last - first + 1, blocks), 0)
 
 
 def _rank(
@@ -91,7 +105,7 @@ def _rank(
 
 
 def _sum_of_rows(
-    main: Indexed, first: Array, count: Array, neighb_blocks: Indexed, params: Params
+    main: Indexed, first: Array, turns: Array, blocks: Array, neighb_blocks: Indexed, params: Params
 ) -> tuple[Complex[Array, "rows"], Complex[Array, "rows"]]:
     """The sums of one block of rows: force as x + i y, and torque + i local density.
 
@@ -99,12 +113,13 @@ def _sum_of_rows(
     computes the pair again: two outputs cost half of four.
     """
     rods, i = jax.tree.map(lambda values: values[None, :], main)
-    blocks, columns = neighb_blocks[1].shape
+    columns = neighb_blocks[1].shape[1]
 
     def add_columns(b: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
         block = jnp.mod(first + b, blocks)
         neighb, j = jax.tree.map(lambda values: values[block][:, None], neighb_blocks)
-        term = single_pair_interaction(rods, neighb, params, (i == j) | (j < 0))
+        empty = (i < 0) | (j < 0)
+        term = single_pair_interaction(rods, neighb, params, (i == j) | empty)
         force, other = sums
         return (
             force + lax.complex(term.force_x, term.force_y),
@@ -112,5 +127,5 @@ def _sum_of_rows(
         )
 
     zero = jnp.zeros((columns, i.size), jnp.complex64)
-    force, other = lax.fori_loop(0, count, add_columns, (zero, zero))
+    force, other = lax.fori_loop(0, turns, add_columns, (zero, zero))
     return force.sum(axis=0), other.sum(axis=0)

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every kernel returns."""
+"""What every kernel takes and returns."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
+
+from engine.interaction import Rod
+from engine.params import Params
+from engine.state import NeighbourList
 
 
 class PairSums(NamedTuple):
@@ -15,3 +20,7 @@ class PairSums(NamedTuple):
     force: Float[Array, "rods 2"]
     torque: Float[Array, "rods"]
     local_density: Float[Array, "rods"]
+
+
+# `rods` are arrays (N,), of which the first `count` are rods. Kernels without a list ignore it.
+Kernel = Callable[[Rod, Int[Array, ""], Params, NeighbourList | None], PairSums]

@@ -17,7 +17,8 @@ import numpy as np
 import psutil
 
 from engine import schema
-from engine.kernels import KERNELS
+from engine.capacity import capacity_for
+from engine.kernels import KERNELS, is_listed, resolve
 from engine.params import Params, Setup
 from engine.program import Program, check_memory, compile_program, device_name
 from engine.schema import ParameterError
@@ -48,11 +49,16 @@ class Case:
     steps: int = 1
     times: list[float] = field(default_factory=list)
 
-    def state(self, rods: int | None = None) -> State:
-        """A fresh copy of the start on the device, of the first `rods` rods."""
-        start = self.start
-        cut = Start(start.pos[:rods], start.theta[:rods], start.activity[:rods])
-        return jax.block_until_ready(to_device(cut, self.params, 0, standard.SEED))
+    def state(self, fewer: int = 0) -> State:
+        """A fresh copy of the start on the device, less its last `fewer` rods and their room."""
+        start, room = self.start, self.program.capacity
+        if fewer:
+            kept = len(start.theta) - fewer
+            start = Start(start.pos[:kept], start.theta[:kept], start.activity[:kept])
+            room = room._replace(rods=room.rods - fewer, chunks=1)
+        listed = is_listed(self.program.kernel)
+        state = to_device(start, self.params, room, listed=listed, seed=standard.SEED)
+        return jax.block_until_ready(state)
 
     def batch(self, K: int) -> float:
         """Seconds that K steps from the start take, the result waited for."""
@@ -130,8 +136,8 @@ def _prepare(
         name = f"{kernel} at {n:,} rods"
         say({"share": 0.4 * i / len(job["cases"]), "doing": f"preparing {name}"})
         try:
-            program = _compiled(kernel, n)
             start, params = _start(job, n)
+            program = _compiled(kernel, n, params)
             case = Case(start, params, program, jax.device_put(pack(params)))
             case.steps = _steps_for(case, job["round_seconds"])
             cases[kernel, n] = case
@@ -150,12 +156,14 @@ def _start(job: dict[str, Any], n: int) -> tuple[Start, Params]:
     return standard.load_state(kept)
 
 
-def _compiled(kernel: str, n: int) -> Program:
+def _compiled(kernel: str, n: int, params: Params) -> Program:
     setup = Setup(rods=n, kernel=kernel)
-    check_memory(setup)
+    kernel, _ = resolve(setup)
+    capacity = capacity_for(n, params, jax.default_backend())
+    check_memory(setup, kernel, capacity)
     # Without this the second kernel would find parts of the first one traced already.
     jax.clear_caches()
-    return compile_program(setup, "first start")
+    return compile_program(setup, kernel, capacity, "first start")
 
 
 def _steps_for(case: Case, seconds: float) -> int:
@@ -207,9 +215,11 @@ def _no_limit() -> jax.Array:
 
 def _require_done(report: Report, K: int) -> None:
     done = int(report.steps_done)
+    if report.neighbours is not None and not report.neighbours.fits:
+        raise Refused(f"At step {done + 1} the neighbour lists outgrew their room.")
     if done != K:
         raise Refused(
-            f"Step {done + 1} from this state cannot be trusted (rod {int(report.worst_rod)} would "
+            f"Step {done + 1} from this state cannot be trusted (rod {int(report.worst_row)} would "
             f"move {float(report.largest_move):.3g}): give a relaxed state."
         )
 
@@ -257,10 +267,10 @@ def _first_call(case: Case) -> float:
 
 def _changing_inputs(case: Case) -> float:
     """Ms a step of a loop, warmed up, whose calls differ in a type and in a shape."""
-    call, n = _fresh(case), case.program.rods
+    call = _fresh(case)
     limit = np.float32(math.inf)
     jax.block_until_ready(call(case.state(), case.packed, np.int32(case.steps), limit))
-    changing = [(case.state(), case.steps), (case.state(n - 1), np.int32(case.steps))]
+    changing = [(case.state(), case.steps), (case.state(fewer=1), np.int32(case.steps))]
     with watch_compiles() as seen:
         begin = time.perf_counter()
         for state, K in changing:
@@ -274,4 +284,5 @@ def _changing_inputs(case: Case) -> float:
 def _fresh(case: Case) -> Callable[..., Any]:
     """The step as an ordinary `jax.jit` of the kind that compiles on its first call."""
     jax.clear_caches()
-    return jax.jit(partial(advance, kernel=KERNELS[case.program.kernel]), donate_argnums=0)
+    kernel, words = KERNELS[case.program.kernel], case.program.capacity.words
+    return jax.jit(partial(advance, kernel=kernel, words=words), donate_argnums=0)

@@ -13,8 +13,8 @@ from typing import Any
 
 # The scopes of engine.step, in the order in which a step takes them.
 STAGES = (
-    "directions", "pair_sums", "propulsion", "velocity", "limit", "noise", "activity", "position",
-    "check", "snapshot",
+    "pair_sums", "propulsion", "velocity", "limit", "noise", "activity", "position", "directions",
+    "list_check", "neighbour_list", "check", "snapshot",
 )  # fmt: skip
 # An operation ran, but its stage is not in the program's text: mostly the loop over K itself.
 UNKNOWN = "unknown"

@@ -14,14 +14,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from engine.kernels import KERNELS
+from engine.capacity import Capacity
+from engine.kernels import KERNELS, is_listed
+from engine.kernels.neighbour_search import with_list
 from engine.params import Params
-from engine.state import State
+from engine.snapshot import Start
+from engine.state import State, to_device
 from engine.step import one_timestep, pack, rods_of, unpack
 from tests.oracle import reference
 from tests.oracle.reference import Rods, Sums
 
 KERNEL_NAMES = tuple(sorted(KERNELS))
+
+# Places without a rod, which every kernel must leave alone.
+SPARE = 3
 
 
 def single(rods: Rods, params: SimpleNamespace) -> Rods:
@@ -38,32 +44,58 @@ def params_of(values: SimpleNamespace) -> Params:
     return Params(**{name: float(np.float32(value)) for name, value in vars(values).items()})
 
 
-def state_of(rods: Rods, step: int = 0, seed: int = 0) -> State:
-    """`rods` as a State on the device."""
-    return State(
-        jnp.float32(rods.pos),
-        jnp.float32(rods.theta),
-        jnp.float32(rods.activity),
-        jnp.uint32(step),
-        jnp.uint32(seed),
-    )
+def state_of(
+    rods: Rods, params: Params, kernel: str = "naive", step: int = 0, seed: int = 0
+) -> State:
+    """`rods` as a State on the device, with room for a few more and a list if `kernel` needs one.
+
+    The room for neighbours is that of any two of them.
+    """
+    n = len(rods.theta)
+    room = Capacity(n + SPARE, 1, -(-(n + SPARE) // 8) * 8, -(-(n + SPARE) // 32) * 32)
+    start = Start(rods.pos, rods.theta, rods.activity)
+    return to_device(start, params, room, listed=is_listed(kernel), step=step, seed=seed)
+
+
+def listed(state: State, params: Params) -> State:
+    """`state` with its neighbour list built, which must fit; as it is where it has none."""
+    if state.neighbours is None:
+        return state
+    built, fits = with_list(state, params, -(-state.theta.size // 32))
+    return built._replace(theta=jnp.where(fits, built.theta, jnp.nan))
 
 
 @functools.cache
 def _sums(kernel: str):
-    return jax.jit(lambda state, packed: KERNELS[kernel](rods_of(state), unpack(packed)))
+    def sums(state: State, packed: jax.Array):
+        params = unpack(packed)
+        state = listed(state, params)
+        found = KERNELS[kernel](rods_of(state), state.n, params, state.neighbours)
+        return found, state.row
+
+    return jax.jit(sums)
 
 
 def kernel_sums(kernel: str, rods: Rods, params: Params) -> Sums:
     """The kernel's sums as float64 NumPy."""
-    sums = _sums(kernel)(state_of(rods), pack(params))
-    return Sums(*(np.asarray(values, np.float64) for values in sums))
+    sums, row = _sums(kernel)(state_of(rods, params, kernel), pack(params))
+    n = len(rods.theta)
+    empty = [np.asarray(values)[n:] for values in sums]
+    assert not any(values.any() for values in empty), "an empty place took part"
+    return Sums(*(np.asarray(values, np.float64)[in_rows(row, n)] for values in sums))
+
+
+def in_rows(row: jax.Array, n: int) -> np.ndarray:
+    """Where each of the first `n` rows lies in arrays whose order is `row`."""
+    return np.argsort(np.asarray(row))[:n]
 
 
 @functools.cache
 def _step(kernel: str):
     def step(state, packed):
-        return one_timestep(state, unpack(packed), KERNELS[kernel], jnp.float32(jnp.inf))
+        params = unpack(packed)
+        state = listed(state, params)
+        return one_timestep(state, params, KERNELS[kernel], jnp.float32(jnp.inf))
 
     return jax.jit(step)
 
@@ -72,11 +104,15 @@ def step_of(
     rods: Rods, params: Params, kernel: str = "naive", step: int = 0, seed: int = 0
 ) -> tuple[Rods, np.ndarray, np.ndarray]:
     """One time step: the new rods, and the velocity (N, 2) and spin (N,) that led there."""
-    state, motion = _step(kernel)(state_of(rods, step, seed), pack(params))
+    start = state_of(rods, params, kernel, step, seed)
+    state, motion = _step(kernel)(start, pack(params))
+    place = in_rows(state.row, len(rods.theta))
+    arrays = (state.pos, state.theta, state.activity, motion.velocity, motion.angular)
+    pos, theta, activity, velocity, angular = (np.asarray(array)[place] for array in arrays)
     return (
-        reference.rods(state.pos, state.theta, state.activity),
-        np.asarray(motion.velocity, np.float64),
-        np.asarray(motion.angular, np.float64),
+        reference.rods(pos, theta, activity),
+        np.asarray(velocity, np.float64),
+        np.asarray(angular, np.float64),
     )
 
 

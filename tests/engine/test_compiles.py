@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from engine import Driver, Params, Setup, SimulationError
-from engine.schema import PARAM_FIELDS, ParameterError
+from engine.schema import PARAM_FIELDS, Field, ParameterError, field
 from tests.engine.conftest import CROWD, CROWD_PARAMS, with_params
 
 
@@ -49,15 +49,39 @@ def uncompiled(crowd):
     assert crowd.stats.compiles == compiles
 
 
-@pytest.mark.parametrize("f", PARAM_FIELDS, ids=lambda f: f.name)
-def test_moving_a_slider_compiles_nothing(uncompiled, f):
+# What decides how far rods reach, and so how long their neighbour lists are.
+REACHING = ("space_size", "length", "radius", "sensing_range")
+
+
+def move(driver: Driver, f: Field) -> None:
+    """Move a slider a step up and down, half way to its upper end, to both ends and back."""
     usual = getattr(CROWD_PARAMS, f.name)
-    steps = [usual + f.step, usual - f.step, (usual + f.high) / 2, f.low, f.high, usual]
-    for value in steps:
+    for value in [usual + f.step, usual - f.step, (usual + f.high) / 2, f.low, f.high, usual]:
         # The ends of a slider may be refused for this crowd; that must not compile either.
         with contextlib.suppress(ParameterError, SimulationError):
-            uncompiled.set(**{f.name: value})
-            uncompiled.advance(3)
+            driver.set(**{f.name: value})
+            driver.advance(3)
+
+
+@pytest.mark.parametrize("f", PARAM_FIELDS, ids=lambda f: f.name)
+def test_moving_a_slider_compiles_nothing(crowd, f):
+    """But where it makes rods reach so far that their lists outgrow their room; once."""
+    if f.name in REACHING:
+        move(crowd, f)
+        crowd.rebuild(CROWD, CROWD_PARAMS, 1)
+    compiles = crowd.stats.compiles
+    with compile_events() as seen:
+        move(crowd, f)
+    assert seen == []
+    assert crowd.stats.compiles == compiles
+
+
+@pytest.mark.parametrize("name", REACHING)
+def test_a_step_of_a_slider_outgrows_nothing(uncompiled, name):
+    f = field(name)
+    for value in (getattr(CROWD_PARAMS, name) + f.step, getattr(CROWD_PARAMS, name) - f.step):
+        uncompiled.set(**{name: value})
+        uncompiled.advance(3)
         uncompiled.rebuild(params=CROWD_PARAMS)
 
 
@@ -103,14 +127,18 @@ def test_other_rods_or_another_kernel_compile_once_and_say_why():
     assert first.compile_seconds == pytest.approx(first.last.seconds)
 
     with compile_events() as seen:
-        driver.rebuild(setup=Setup(rods=4))
-    driver.rebuild(setup=Setup(rods=4, kernel="naive"))
+        driver.rebuild(setup=Setup(rods=64))
+    assert seen == []
+    with compile_events() as seen:
+        driver.rebuild(setup=Setup(rods=65), params=Params(space_size=60.0))
+    assert driver.stats.last.reason == "rods"
+    driver.rebuild(setup=Setup(rods=66, kernel="naive"))
     done = driver.stats
     assert sum("backend_compile" in event for event in seen) == 1
     assert done.compiles == 3
     assert done.growths == 0
     assert done.last.reason == "kernel"
-    assert (done.kernel, done.rods) == ("naive", 4)
+    assert (done.kernel, done.rods) == ("naive", 66)
     for part in (done.trace_seconds, done.lower_seconds, done.backend_seconds):
         assert part > 0
     total = done.trace_seconds + done.lower_seconds + done.backend_seconds
@@ -131,7 +159,7 @@ def test_a_frame_traces_nothing_and_moves_nothing_unasked(crowd):
 
 def test_the_compiled_call_itself_passes_the_guards(crowd):
     crowd.advance(1)
-    state, packed = crowd._state, crowd._packed
+    state, packed = crowd._runner._state, crowd._packed
     K, limit = jax.device_put((np.int32(3), np.float32(math.inf)))
     with jax.no_tracing(), jax.transfer_guard("disallow"):
         state, report = crowd.program(state, packed, K, limit)
@@ -142,7 +170,7 @@ def test_the_compiled_call_itself_passes_the_guards(crowd):
 
 def test_the_state_is_donated(crowd):
     crowd.advance(1)
-    old = crowd._state
+    old = crowd._runner._state
     crowd.advance(1)
     assert old.pos.is_deleted()
 

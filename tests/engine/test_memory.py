@@ -8,14 +8,17 @@ import jax
 import pytest
 
 from engine import Setup
+from engine.capacity import capacity_for
 from engine.program import Program, compile_program
+from engine.study import standard
 
 MIB = 2**20
 
 
 @functools.cache
 def program(kernel: str, rods: int) -> Program:
-    return compile_program(Setup(rods=rods, kernel=kernel), "test")
+    capacity = capacity_for(rods, standard.standard_params(rods), jax.default_backend())
+    return compile_program(Setup(rods=rods, kernel=kernel), kernel, capacity, "test")
 
 
 def reserved(kernel: str, rods: int) -> int:
@@ -42,7 +45,14 @@ def test_naive_memory_grows_sixteenfold():
     assert large > 4 * 4096**2
 
 
-@pytest.mark.parametrize(("kernel", "square"), [("rowsum", False), ("naive", True)])
+def test_neighbours_take_the_same_memory_a_rod_whatever_their_number():
+    small, large = reserved("neighbours", 4096), reserved("neighbours", 65536)
+    assert large / 65536 <= 1.1 * small / 4096
+
+
+@pytest.mark.parametrize(
+    ("kernel", "square"), [("rowsum", False), ("neighbours", False), ("naive", True)]
+)
 def test_only_naive_holds_an_array_of_all_pairs(kernel, square):
     """Whatever is fused or not: in the optimised program no shape has two axes of N rods."""
     text = program(kernel, 4096).text()

@@ -2,13 +2,13 @@
 """Noise from (seed, step, rod): its size, its independence, and what it must not depend on."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from engine import Start
+from engine.capacity import Capacity
 from engine.params import Params
-from engine.state import State
+from engine.state import to_device
 from engine.step import noise, pack, unpack
 
 N = 4096
@@ -21,9 +21,11 @@ def _noise(state, packed):
 
 
 def draw(n: int = N, params: Params = PARAMS, step: int = 0, seed: int = 0):
-    zeros = jnp.zeros(n, jnp.float32)
-    state = State(jnp.zeros((n, 2), jnp.float32), zeros, zeros, jnp.uint32(step), jnp.uint32(seed))
-    return tuple(np.asarray(values, np.float64) for values in _noise(state, pack(params)))
+    start = Start(np.zeros((n, 2)), np.zeros(n), np.zeros(n))
+    state = to_device(start, params, Capacity(n + 2, 1, 0, 0), listed=False, step=step, seed=seed)
+    drawn = tuple(np.asarray(values, np.float64) for values in _noise(state, pack(params)))
+    assert not any(values[n:].any() for values in drawn), "an empty place drew"
+    return tuple(values[:n] for values in drawn)
 
 
 def test_variances_are_twice_the_diffusivities_times_dt():

@@ -21,7 +21,7 @@ from engine.study.trace import TraceError, read_events, trace
 
 @pytest.fixture(scope="module")
 def driver() -> Driver:
-    return Driver(Setup(rods=64), Params(space_size=32.0, D_r=0.01), seed=1)
+    return Driver(Setup(rods=64, kernel="neighbours"), Params(space_size=32.0, D_r=0.01), seed=1)
 
 
 @pytest.fixture(scope="module")

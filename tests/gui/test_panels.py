@@ -155,7 +155,7 @@ def test_the_wheel_scrolls_a_panel_and_changes_no_choice(qtbot, panel):
             ),
         )  # fmt: skip
     assert changed == []
-    assert panel.rows["kernel"].choice.currentText() == "rowsum"
+    assert panel.rows["kernel"].choice.currentText() == "auto"
 
 
 def test_derived_figures_are_shown_with_their_units(session, panel):
