@@ -4,7 +4,7 @@ PYTHON ?= python3
 ENVIRONMENT = $(PYTHON) .ci/environment.py
 BIN = .venv/bin
 
-.PHONY: setup run test lint lock gpu clean
+.PHONY: setup run test lint lock gpu peers clean
 
 setup:
 	@$(ENVIRONMENT) setup
@@ -32,5 +32,15 @@ lock:
 gpu:
 	@$(ENVIRONMENT) setup --retry-card
 
+# bacsim's step beside numba, jax-md and the double vmap; make peers ARGS="--json peers.json"
+peers: .venv-peers/stamp
+	@$(ENVIRONMENT) setup --quiet
+	$(BIN)/python -m benchmarks.peers $(ARGS)
+
+.venv-peers/stamp: benchmarks/requirements.txt
+	$(PYTHON) -m venv --clear .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --only-binary :all: -r $<
+	touch $@
+
 clean:
-	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-peers dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache

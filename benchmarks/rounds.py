@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rounds: all processes compile, are checked, and then take turns."""
+
+import argparse
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import agreement
+from benchmarks.figures import Case, Figure, Measured, cases_for
+from benchmarks.process import Busy, PeerError, PeerProcess, available_cpus
+from engine.params import Params
+from engine.study import standard
+
+# A turn has no more steps than these, some two lives of a list, so that all cases see much the
+# same states.
+MOST_STEPS = 400
+# Steps from the relaxed state on, after which rods have met.
+DEVELOPED = 2000
+
+
+class Bench:
+    """The processes of a run and what they measure."""
+
+    def __init__(self, chosen: argparse.Namespace, folder: Path, open_peers: ExitStack) -> None:
+        self.chosen, self.folder, self.open_peers = chosen, folder, open_peers
+        self.measured = Measured(chosen.rods)
+        self.peers: dict[str, PeerProcess] = {}
+        self.machine = describe_machine()
+
+    def measure(self, figures: Sequence[Figure]) -> Measured:
+        """Start what `figures` need, check it, and take the rounds."""
+        states = [self._state(n) for n in self.chosen.rods]
+        fresh = any(figure.fresh for figure in figures)
+        wants_rebuild = any(figure.key == "rebuild" for figure in figures)
+        for name, case in cases_for(figures).items():
+            _say(f"preparing {name}")
+            self._attempt(name, lambda name=name, case=case: self._prepare(name, case, states))
+        if fresh:
+            _say("filling the persistent cache")
+            self._attempt("first frame", lambda: self._first_frame(states[0], warm=True))
+        busy = Busy(self.peers.values())
+        for i in range(self.chosen.rounds):
+            _say(f"round {i + 1} of {self.chosen.rounds}")
+            for name in list(self.peers):
+                self._attempt(name, lambda name=name: self._turn(name))
+            if wants_rebuild and "bacsim" in self.peers:
+                self._attempt("bacsim", self._rebuild)
+            if fresh and "first frame" not in self.measured.refused:
+                self._attempt("first frame", lambda: self._fresh_starts(states[0]))
+        self.machine |= {"load_after": _load(), "busy_cpus": round(busy.cpus(), 2)}
+        for name in list(self.peers):
+            _say(f"checking {name} again")
+            self._attempt(name, lambda name=name: self._check(name))
+        return self.measured
+
+    def _attempt(self, name: str, what: Callable[[], object]) -> None:
+        """Do it; where the peer fails or disagrees, it has no figures."""
+        try:
+            what()
+        except (PeerError, agreement.Disagreement) as error:
+            self.measured.refused[name] = str(error)
+            peer = self.peers.pop(name, None)
+            if peer:
+                peer.close()
+
+    def _state(self, n: int) -> Path:
+        """A file with the state and parameters of `n` rods, made where it does not exist."""
+        folder = self.chosen.states or self.folder
+        path = folder / f"{n}.npz"
+        if not path.exists():
+            _say(f"making a state of {n:,} rods")
+            folder.mkdir(parents=True, exist_ok=True)
+            start, params = developed_start(n)
+            values = asdict(params)
+            np.savez(path, pos=start.pos, theta=start.theta, activity=start.activity, **values)
+        return path
+
+    def _prepare(self, name: str, case: Case, states: Sequence[Path]) -> None:
+        if case.threads > len(available_cpus()):
+            raise PeerError(f"needs {case.threads} CPUs, and {len(available_cpus())} may be used")
+        python = sys.executable if case.own else self.chosen.peers_python
+        peer = PeerProcess(
+            [python, case.script, str(states[case.size]), *case.options],
+            self.folder / f"{name}.log", case.threads, {"JAX_ENABLE_COMPILATION_CACHE": "false"},
+        )  # fmt: skip
+        self.open_peers.callback(peer.close)
+        self.peers[name], self.measured.ready[name] = peer, peer.ready
+        self._check(name)
+        K, seconds = 1, peer.run(1)[0]
+        while seconds < self.chosen.seconds / 4 and K < MOST_STEPS:
+            K *= 4
+            seconds = peer.run(K)[0]
+        steps = round(K * self.chosen.seconds / seconds)
+        self.measured.steps[name] = min(max(steps, 1), MOST_STEPS)
+        self.measured.step_s[name], self.measured.rebuilds[name] = [], 0
+
+    def _check(self, name: str) -> None:
+        """Raise `Disagreement` where what a peer computes now is not the model."""
+        before = self._save(name)
+        self.peers[name].run(1)
+        after = self._save(name)
+        params = standard.standard_params(len(before.rods.theta))
+        agreement.check(before, after, agreement.single(params))
+
+    def _save(self, name: str) -> agreement.Save:
+        path = self.folder / "save.npz"
+        self.peers[name].ask(f"save {path}")
+        return agreement.Save(path)
+
+    def _turn(self, name: str) -> None:
+        steps = self.measured.steps[name]
+        seconds, rebuilds = self.peers[name].run(steps)
+        self.measured.step_s[name].append(seconds / steps)
+        self.measured.rebuilds[name] += rebuilds
+
+    def _rebuild(self) -> None:
+        build, step = self.peers["bacsim"].ask("rebuild").split()
+        self.measured.rebuild_s.append((float(build), float(step)))
+
+    def _first_frame(self, state: Path, *, warm: bool) -> dict[str, Any]:
+        cache = {"BACSIM_CACHE": str(self.folder / "cache") if warm else "off"}
+        command = [sys.executable, "first_frame.py", str(state)]
+        with PeerProcess(command, self.folder / "first.log", more=cache) as fresh:
+            return fresh.ready
+
+    def _fresh_starts(self, state: Path) -> None:
+        cold, warm = self._first_frame(state, warm=False), self._first_frame(state, warm=True)
+        if warm["cache"] != "hit":
+            raise PeerError("the compiled program was not in the persistent cache")
+        self.measured.cold.append(cold)
+        self.measured.warm.append(warm)
+
+
+def developed_start(n: int) -> tuple[Any, Params]:
+    """The standard benchmark's relaxed state, developed for `DEVELOPED` steps, and its parameters.
+
+    A state of copies is developed before it is copied: copies would stay copies anyway.
+    """
+    from engine.driver import Driver
+    from engine.params import Setup
+    from engine.snapshot import Start
+
+    m = standard.copies_for(n)
+    base, params = n // m**2, standard.standard_params(n // m**2)
+    last = Driver(Setup(rods=base), params, start=standard.relaxed_start(base)).advance(DEVELOPED)
+    start = Start(last.pos, last.theta, last.activity)
+    return standard.copied(start, params.space_size, m), standard.standard_params(n)
+
+
+def describe_machine() -> dict[str, Any]:
+    """The machine, and its load now."""
+    cpu = platform.processor() or platform.machine()
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        cpu = next((line.partition(":")[2].strip() for line in lines if "model name" in line), cpu)
+    return {
+        "cpu": cpu, "cpus": len(available_cpus()), "system": platform.system(),
+        "date": time.strftime("%Y-%m-%d"), "load_before": _load(),
+    }  # fmt: skip
+
+
+def _load() -> float | None:
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
+
+
+def _say(what: str) -> None:
+    print(f"… {what}", file=sys.stderr, flush=True)
