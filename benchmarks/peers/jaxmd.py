@@ -51,6 +51,7 @@ class JaxMd:
         self.p, self.sums = p, make_sums(p, displacement)
         self.state = jnp.asarray(pos), jnp.asarray(theta), jnp.asarray(activity)
         self.neighbours = self.neighbour_fn.allocate(self.state[0])
+        self.now = jax.jit(lambda state, neighbours: self.sums(*state, neighbours))
         self.loop = jax.jit(lambda *carry: lax.fori_loop(0, carry[0], self.step, carry[1:]))
 
     def step(self, _: Any, carry: tuple) -> tuple:
@@ -82,7 +83,7 @@ class JaxMd:
     def save(self) -> protocol.Saved:
         """The state and the sums of its next step."""
         neighbours = self.neighbours.update(self.state[0])
-        return protocol.Saved(*self.state, *jax.jit(self.sums)(*self.state, neighbours))
+        return protocol.Saved(*self.state, *self.now(self.state, neighbours))
 
 
 def main(path: str, what: str, make_sums: Callable[[SimpleNamespace, Any], Sums]) -> None:
