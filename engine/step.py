@@ -128,12 +128,15 @@ def update_position(
     """Positions, what rounding left of them, and angles after one explicit Euler step, wrapped.
 
     What the addition of `move` loses in float32 is kept and added in the next step (Kahan's sum),
-    so a rod slower than the resolution of its position still travels at its speed.
+    so a rod slower than the resolution of its position still travels at its speed. So is what
+    folding loses, or a slow rod that leaves the box below 0 would be set back to 0 for ever.
     """
     wanted = move + state.rest
     moved = state.pos + wanted
     rest = wanted - (moved - state.pos)
-    return wrap_position(moved, params.space_size), rest, wrap_angle(state.theta + turn)
+    pos = wrap_position(moved, params.space_size)
+    rest += moved - (pos + params.space_size * jnp.round((moved - pos) / params.space_size))
+    return pos, rest, wrap_angle(state.theta + turn)
 
 
 def tip_moves(motion: Motion, params: Params) -> Float[Array, "rods"]:
@@ -250,15 +253,15 @@ def advance(
             return is_current(batch.state.neighbours, batch.state.pos, batch.state.theta, params)
 
     def life_of_a_list(batch: Batch) -> Batch:
+        batch = lax.while_loop(lambda b: going(b) & usable(b), step, batch)
         with jax.named_scope("neighbour_list"):
-            listed, fits = lax.cond(
-                usable(batch),
-                lambda state: (state, jnp.asarray(True)),
+            state, fits = lax.cond(
+                going(batch),
                 lambda state: with_list(state, params, words),
+                lambda state: (state, batch.fits),
                 batch.state,
             )
-        batch = batch._replace(state=listed, fits=fits)
-        return lax.while_loop(lambda b: going(b) & usable(b), step, batch)
+        return batch._replace(state=state, fits=fits)
 
     zero = jnp.zeros(state.theta.size)
     yes = jnp.asarray(True)
@@ -304,6 +307,6 @@ def report(batch: Batch) -> Report:
             rods = at.set(rods, mode="promise_in_bounds", unique_indices=True)
             of = state.neighbours
             listed = ListReport(batch.fits, of.builds, of.skin, of.mean, of.most, of.candidates)
-        observed = observe(state.theta, state.activity, batch.speed, alive(state))
+        observed = observe(state.direction, state.activity, batch.speed, alive(state))
     worst = state.row[batch.worst]
     return Report(rods, observed, batch.done, batch.ok, batch.largest_move, worst, listed)

@@ -41,28 +41,24 @@ class Grid(NamedTuple):
         return jnp.floor(column).astype(jnp.int32)
 
 
-class Runs(NamedTuple):
-    """For each rod three runs of ranks, one in each of three rows, which may wrap round their row.
+# For each rod three runs of ranks (4, 3, N), one in each of three rows, which may wrap round their
+# row: where each begins, how many ranks it has, where its row ends, and how many ranks earlier the
+# row begins, where the run then goes on.
+Runs = Int[Array, "4 3 rods"]
+BEGIN, LENGTH, END, AROUND = range(4)
 
-    All are (3, N). A run begins at rank `begin` and has `length` ranks; at `end`, where the row
-    ends, it goes on `around` ranks earlier, where the row begins.
-    """
 
-    begin: Int[Array, "3 rods"]
-    length: Int[Array, "3 rods"]
-    end: Int[Array, "3 rods"]
-    around: Int[Array, "3 rods"]
+def candidate(runs: Runs, t: Int[Array, "rods"]) -> Index:
+    """The rank of each rod's candidate number `t`, which must be below the sum of its lengths."""
+    second = runs[LENGTH, 0]
+    third = second + runs[LENGTH, 1]
 
-    def candidate(self, t: Int[Array, "rods"]) -> Index:
-        """The rank of each rod's candidate number `t`, which must be below its total."""
-        second = self.length[0]
-        third = second + self.length[1]
+    def of_run(first: Index, then: Index, last: Index) -> Index:
+        return jnp.where(t < second, first, jnp.where(t < third, then, last))
 
-        def of_run(first: Index, then: Index, last: Index) -> Index:
-            return jnp.where(t < second, first, jnp.where(t < third, then, last))
-
-        rank = t + of_run(self.begin[0], self.begin[1] - second, self.begin[2] - third)
-        return jnp.where(rank >= of_run(*self.end), rank - of_run(*self.around), rank)
+    begin = runs[BEGIN]
+    rank = t + of_run(begin[0], begin[1] - second, begin[2] - third)
+    return jnp.where(rank >= of_run(*runs[END]), rank - of_run(*runs[AROUND]), rank)
 
 
 def grid_for(reach: Number, space_size: Number, rods: int) -> Grid:
@@ -87,7 +83,7 @@ def in_order(
     column = jnp.minimum(grid.column(x), grid.columns - 1)
     cell = jnp.where(alive, grid.row(y) * grid.columns + column, most)
     count = jnp.zeros(most + 1, jnp.int32).at[cell].add(1, mode="promise_in_bounds")
-    start = jnp.cumsum(count) - count
+    start = running_sum(count) - count
     fullest = jnp.max(count[:most])
 
     def rounds(loop: tuple[Index, Bool[Array, "rods"], Array]) -> tuple:
@@ -103,6 +99,21 @@ def in_order(
     order = jnp.zeros(size, jnp.int32)
     order = order.at[place].set(index, mode="promise_in_bounds", unique_indices=True)
     return order, start
+
+
+def running_sum(values: Int[Array, "cells"]) -> Int[Array, "cells"]:
+    """The sums of `values` up to and with each of them.
+
+    In log₂ n passes over all of them (Hillis & Steele 1986): one loop to compile, where XLA makes
+    dozens of `jnp.cumsum`.
+    """
+    size = values.size
+
+    def add_shifted(turn: Array, sums: Array) -> Array:
+        padded = jnp.concatenate([jnp.zeros_like(sums), sums])
+        return sums + lax.dynamic_slice(padded, (size - (1 << turn),), (size,))
+
+    return lax.fori_loop(0, (size - 1).bit_length(), add_shifted, values)
 
 
 def runs_near(
@@ -131,4 +142,4 @@ def runs_near(
     begin = jnp.where(whole[None, :], row_begin, begin)
     length = jnp.where(whole[None, :], in_row, length)
     length = jnp.where(alive[None, :] & (neighb < grid.rows), length, 0)
-    return Runs(begin, length, row_end, in_row)
+    return jnp.stack([begin, length, row_end, in_row])

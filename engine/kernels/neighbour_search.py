@@ -16,7 +16,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from engine.geometry import closest_points, periodic_displacement
-from engine.kernels.cells import Runs, grid_for, in_order, runs_near
+from engine.kernels.cells import LENGTH, Runs, candidate, grid_for, in_order, runs_near
 from engine.kernels.gather import gather, inverse
 from engine.kernels.neighbours import cutoff, made_for
 from engine.kernels.skin import next_skin
@@ -64,7 +64,7 @@ def with_list(state: State, params: Params, words: int) -> tuple[State, Bool[Arr
 
     by_count = _by_count(tried.found, old.used.size, old.table.shape[0])
     table, used = _table(tried, by_count, old.used.size, old.table.shape[0])
-    most, candidates = jnp.max(tried.found), jnp.max(runs.length.sum(axis=0))
+    most, candidates = jnp.max(tried.found), jnp.max(runs[LENGTH].sum(axis=0))
     fits = (most <= old.table.shape[0]) & (candidates <= 32 * words)
     built = _ordered(state, gather(order, by_count))
     new = NeighbourList(
@@ -74,7 +74,8 @@ def with_list(state: State, params: Params, words: int) -> tuple[State, Bool[Arr
     )  # fmt: skip
     refused = state._replace(neighbours=old._replace(most=most, candidates=candidates))
     built = built._replace(neighbours=new)
-    return jax.tree.map(lambda a, b: jnp.where(fits, a, b), built, refused), fits
+    # A branch copies where a choice for each array would be a loop of its own to compile.
+    return lax.cond(fits, lambda: built, lambda: refused), fits
 
 
 def _tried(
@@ -89,7 +90,7 @@ def _tried(
     size = rods[0].size
     chunk = size // chunks
     flips = 0.5 * params.space_size - skin
-    total = runs.length.sum(axis=0)
+    total = runs[LENGTH].sum(axis=0)
 
     def try_chunk(c: Array, done: tuple[Array, Array]) -> tuple[Array, Array]:
         begin = c * chunk
@@ -102,7 +103,7 @@ def _tried(
         def try_one(t: Array, found: tuple[Array, Array]) -> tuple[Array, Array]:
             bits, count = found
             there = t < own_total
-            j = jnp.where(there, own.candidate(jnp.full_like(i, t)), i)
+            j = jnp.where(there, candidate(own, jnp.full_like(i, t)), i)
             neighb = tuple(gather(values, j) for values in rods)
             dx = periodic_displacement(main[0] - neighb[0], params.space_size)
             dy = periodic_displacement(main[1] - neighb[1], params.space_size)
@@ -155,23 +156,21 @@ def _table(
     size, chunk = order.size, order.size // chunks
     place = inverse(order)
     runs, near = jax.tree.map(
-        lambda values: values.at[:, order].get(mode="promise_in_bounds"), (tried.runs, tried.near)
+        lambda values: values.at[..., order].get(mode="promise_in_bounds"), (tried.runs, tried.near)
     )
     used = jnp.minimum(gather(tried.found, order).reshape(chunks, chunk).max(axis=1), slots)
     words = jnp.arange(near.shape[0])[:, None]
 
     def fill_chunk(c: Array, table: Array) -> Array:
         begin = c * chunk
-        own = jax.tree.map(
-            lambda values: lax.dynamic_slice_in_dim(values, begin, chunk, axis=1), runs
-        )
+        own = lax.dynamic_slice_in_dim(runs, begin, chunk, axis=2)
         i = begin + jnp.arange(chunk)
 
         def fill_slot(k: Array, loop: tuple[Array, Array]) -> tuple[Array, Array]:
             table, bits = loop
             word, at = _first_word(bits)
             lowest = lax.population_count((word & (~word + 1)) - 1).astype(jnp.int32)
-            rank = own.candidate(32 * at + lowest)
+            rank = candidate(own, 32 * at + lowest)
             j = jnp.where(word != 0, gather(place, jnp.where(word != 0, rank, 0)), i)
             bits = jnp.where(words == at[None, :], bits & (bits - 1), bits)
             return lax.dynamic_update_slice(table, j[None, :], (k, begin)), bits
@@ -179,7 +178,8 @@ def _table(
         bits = lax.dynamic_slice(near, (0, begin), (near.shape[0], chunk))
         return lax.fori_loop(0, used[c], fill_slot, (table, bits))[0]
 
-    return lax.fori_loop(0, chunks, fill_chunk, jnp.zeros((slots, size), jnp.int32)), used
+    itself = lax.broadcasted_iota(jnp.int32, (slots, size), 1)
+    return lax.fori_loop(0, chunks, fill_chunk, itself), used
 
 
 def _first_word(

@@ -6,10 +6,12 @@ text tells which `jax.named_scope` of `engine.step` each of them comes from.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import takewhile
+from typing import Any, NamedTuple, TypeVar
 
 # The scopes of engine.step, in the order in which a step takes them.
 STAGES = (
@@ -22,6 +24,8 @@ UNKNOWN = "unknown"
 IDLE = "no operation"
 # The annotation around a traced frame.
 FRAME = "frame"
+# What a CPU's thread writes when it takes up a task.
+TASK = "ThreadpoolListener::StartRegion"
 
 _COMPUTATION = re.compile(r"^(?:ENTRY )?%(\S+) \(.*\{$")
 _INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%(\S+) = (?:\(.*?\)|\S+) ([\w-]+)\(")
@@ -38,13 +42,22 @@ class Operations:
     """What a program's text tells: the stage of each operation, which ones run others, and inside.
 
     `stage` has no entry for an operation of unknown stage; `control` are loops, branches and calls;
-    `inside` lists the stages that a fused operation computes besides its own.
+    `inside` lists the stages that a fused operation computes besides its own; `caller` names the
+    operation that runs another one, where that is not the program itself.
     """
 
     module: str
     stage: Mapping[str, str]
     control: frozenset[str]
     inside: Mapping[str, frozenset[str]]
+    caller: Mapping[str, str]
+
+    def is_part(self, name: str, of: str) -> bool:
+        """Whether operation `name` is `of`, or is run by it or by what it runs."""
+        current: str | None = name
+        while current and current != of:
+            current = self.caller.get(current)
+        return current == of
 
 
 @dataclass
@@ -95,7 +108,10 @@ def read_operations(text: str) -> Operations:
         for name, i in instructions.items()
         if i.calls and name not in control
     }
-    caller = {called: name for name, i in instructions.items() for called in i.calls}
+    calls = {called: name for name, i in instructions.items() for called in i.calls}
+    caller = {
+        name: calls[i.computation] for name, i in instructions.items() if i.computation in calls
+    }
 
     def stage_of(name: str) -> str | None:
         """Its own scope; else the only one that it computes; else that of what calls it."""
@@ -104,12 +120,12 @@ def read_operations(text: str) -> Operations:
             return own.scope
         if len(inside.get(name, ())) == 1:
             return next(iter(inside[name]))
-        outer = caller.get(own.computation)
+        outer = caller.get(name)
         return stage_of(outer) if outer else None
 
     stage = {name: found for name in instructions if (found := stage_of(name))}
     inside = {name: scopes - {stage.get(name)} for name, scopes in inside.items()}
-    return Operations(module, stage, control, inside)
+    return Operations(module, stage, control, inside, caller)
 
 
 def _instructions(text: str) -> dict[str, _Instruction]:
@@ -137,7 +153,7 @@ def stage_times(events: Iterable[Mapping[str, Any]], operations: Operations) -> 
     Each moment belongs to the operations that run then, in equal parts where several do; a loop or
     branch has the moments in which none of its operations runs.
     """
-    spans, frames = _spans(events, operations.module)
+    spans, frames = operation_spans(events, operations)
     marks = [(at, 0, 1, FRAME) for at, _ in frames] + [(end, 1, -1, FRAME) for _, end in frames]
     for name, begin, end in spans:
         marks += [(begin, 0, 1, name), (end, 1, -1, name)]
@@ -167,35 +183,105 @@ def stage_times(events: Iterable[Mapping[str, Any]], operations: Operations) -> 
     return StageTimes(len(frames), total, idle, dict(seconds), operations.stage)
 
 
-def _spans(
-    events: Iterable[Mapping[str, Any]], module: str
+Thread = tuple[Any, Any]  # process, thread
+Item = TypeVar("Item")
+
+
+class _Event(NamedTuple):
+    """An event of the profiler; seconds."""
+
+    begin: float
+    end: float
+    thread: Thread
+
+
+@dataclass
+class _Threads:
+    """What began on each thread, in order of time: its tasks, and (when, which) operations."""
+
+    tasks: defaultdict[Thread, list[float]]
+    operations: defaultdict[Thread, list[tuple[float, str]]]
+
+    def done(self, name: str, run: _Event, told: _Event, of: Operations) -> float:
+        """When `run` of `name` was done that was handed over, and whose end was `told`.
+
+        The thread that does the last of it goes on with what waited for it, in the same task, and
+        tells the end only then. So it was done when something else than its parts began there.
+        """
+        tasks, begun = self.tasks[told.thread], self.operations[told.thread]
+        i = bisect_right(tasks, told.begin)
+        since = max(run.end, tasks[i - 1] if i else run.end)
+        later = _from(begun, bisect_left(begun, (since, "")))
+        before = takewhile(lambda start: start[0] <= told.begin, later)
+        return next((at for at, other in before if not of.is_part(other, name)), told.end)
+
+
+def operation_spans(
+    events: Iterable[Mapping[str, Any]], operations: Operations
 ) -> tuple[list[tuple[str, float, float]], list[tuple[float, float]]]:
     """The runs of every operation as (name, begin, end), and the frames as (begin, end); seconds.
 
     On a CPU an operation may be handed to other threads; the event of its own name ends when it was
-    handed over, and a second one, "end: name", comes when it is done.
+    handed over, and a second one, "end: name", comes some time after it is done.
     """
-    begun: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
-    done: defaultdict[str, list[float]] = defaultdict(list)
+    runs: defaultdict[str, list[_Event]] = defaultdict(list)
+    ends: defaultdict[str, list[_Event]] = defaultdict(list)
+    threads = _Threads(defaultdict(list), defaultdict(list))
     frames = []
     for event in events:
         if event.get("ph") != "X":
             continue
-        begin, name = event["ts"] * 1e-6, event["name"]
-        end = begin + event["dur"] * 1e-6
+        name, begin = event["name"], event["ts"] * 1e-6
+        seen = _Event(begin, begin + event["dur"] * 1e-6, (event.get("pid"), event.get("tid")))
         arguments = event.get("args", {})
-        if arguments.get("hlo_module") == module and "hlo_op" in arguments:
-            begun[arguments["hlo_op"]].append((begin, end))
+        if arguments.get("hlo_module") == operations.module and "hlo_op" in arguments:
+            runs[arguments["hlo_op"]].append(seen)
+            threads.operations[seen.thread].append((begin, arguments["hlo_op"]))
         elif name.startswith("end: "):
-            done[name.removeprefix("end: ")].append(end)
+            ends[name.removeprefix("end: ")].append(seen)
+        elif name == TASK:
+            threads.tasks[seen.thread].append(begin)
         elif name == FRAME:
-            frames.append((begin, end))
-    spans = []
-    for name, runs in begun.items():
-        runs.sort()
-        ends = sorted(done[name])
-        paired = ends if len(ends) == len(runs) else [end for _, end in runs]
-        spans += [
-            (name, begin, max(end, told)) for (begin, end), told in zip(runs, paired, strict=True)
-        ]
+            frames.append((begin, seen.end))
+    for began in (*threads.tasks.values(), *threads.operations.values()):
+        began.sort()
+    spans = [
+        (name, run.begin, threads.done(name, run, told, operations) if told else run.end)
+        for name, of_name in runs.items()
+        for run, told in _with_ends(of_name, ends[name])
+    ]
     return spans, frames
+
+
+def _with_ends(
+    runs: Iterable[_Event], ends: Iterable[_Event]
+) -> Iterator[tuple[_Event, _Event | None]]:
+    """The runs of one operation, each with the event that told its end if it was handed over.
+
+    None for a run that lasted until its end was told, and where events are missing.
+    """
+    ends, handed_over = sorted(ends), []
+    told_within: set[_Event] = set()
+    for run in sorted(runs):
+        nearby = _from(ends, bisect_left(ends, run.begin, key=_begin))
+        within = takewhile(lambda end, run=run: end.begin <= run.end, nearby)
+        told = next((end for end in within if end.thread == run.thread), None)
+        if told:
+            told_within.add(told)
+            yield run, None
+        else:
+            handed_over.append(run)
+    later = [end for end in ends if end not in told_within]
+    if len(later) == len(handed_over):
+        yield from zip(handed_over, later, strict=True)
+    else:
+        yield from ((run, None) for run in handed_over)
+
+
+def _begin(event: _Event) -> float:
+    return event.begin
+
+
+def _from(items: Sequence[Item], first: int) -> Iterator[Item]:
+    """The items from number `first` on, without a copy of them."""
+    return (items[i] for i in range(first, len(items)))
