@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The neighbour list: whom it holds, how long it holds good, and the sums over it.
+
+The other kernels' tests run on it too (test_kernels, test_invariances); here are those that need
+the list itself, several chunks, or rods that have moved since it was built.
+"""
+
+import functools
+import math
+from types import SimpleNamespace
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.capacity import Capacity
+from engine.kernels.neighbour_search import with_list
+from engine.kernels.neighbours import is_current, per_particle_sum
+from engine.params import Params
+from engine.schema import smallest_space_size
+from engine.snapshot import Start
+from engine.state import State, to_device
+from engine.step import pack, rods_of, unpack
+from tests.engine import seam
+from tests.oracle import reference, rounding
+from tests.oracle.reference import Rods, Sums, defaults
+
+# One room for every example, so that one program serves them all. With so many chunks a list is
+# sorted in two groups; a single chunk is what test_kernels has.
+ROOM = Capacity(rods=128, chunks=64, slots=64, candidates=96)
+
+
+@functools.cache
+def _program(function):
+    return jax.jit(lambda state, packed: function(state, unpack(packed)))
+
+
+def _built(state: State, params: Params):
+    return with_list(state, params, ROOM.words)
+
+
+def _summed(state: State, params: Params):
+    return per_particle_sum(rods_of(state), state.n, params, state.neighbours)
+
+
+def _holds(state: State, params: Params):
+    return is_current(state.neighbours, state.pos, state.theta, params)
+
+
+def unlisted(rods: Rods, params: Params, skin: float = 0.3) -> State:
+    """`rods` without a list yet; that will have a skin of `skin` body widths."""
+    start = Start(rods.pos, rods.theta, rods.activity)
+    state = to_device(start, params, ROOM, listed=True)
+    thick = jax.device_put(np.float32(skin * 2 * params.radius))
+    return state._replace(neighbours=state.neighbours._replace(skin=thick))
+
+
+def built(rods: Rods, params: Params, skin: float = 0.3) -> State:
+    """`rods` with their list, whose skin is `skin` body widths."""
+    state, fits = _program(_built)(unlisted(rods, params, skin), pack(params))
+    assert fits
+    return state
+
+
+def moved_to(state: State, rods: Rods, params: Params) -> State:
+    """`state` with its rods where `rods` are, and the list that it had."""
+    n, row = len(rods.theta), np.asarray(state.row)
+    pos, theta, direction = (np.array(a) for a in (state.pos, state.theta, state.direction))
+    at = row < n
+    single = seam.single(rods, params)
+    pos[at], theta[at] = single.pos[row[at]], single.theta[row[at]]
+    direction[at] = np.stack([np.cos(theta[at]), np.sin(theta[at])], axis=1)
+    return state._replace(**jax.device_put({"pos": pos, "theta": theta, "direction": direction}))
+
+
+def is_good(state: State, params: Params) -> bool:
+    return bool(_program(_holds)(state, pack(params)))
+
+
+def sums_of(state: State, params: Params) -> Sums:
+    """The sums of the rods, by row."""
+    sums = _program(_summed)(state, pack(params))
+    n = int(state.n)
+    place = np.argsort(np.asarray(state.row))
+    sums = [np.asarray(values, np.float64)[place] for values in sums]
+    assert not any(values[n:].any() for values in sums), "an empty place took part"
+    return Sums(*(values[:n] for values in sums))
+
+
+def agrees(got: Sums, rods: Rods, params: Params) -> None:
+    """Each sum lies within its honest rounding of the reference's."""
+    expected = reference.per_particle_sum(rods, params)
+    allowed = rounding.bounds(reference.pairs(rods, params), rods, params)
+    floor = 1e-6 * params.k_cc
+    assert np.all(np.hypot(*(got.force - expected.force).T) <= allowed.force + floor)
+    assert np.all(np.abs(got.torque - expected.torque) <= allowed.torque + floor * params.length)
+    assert np.all(np.abs(got.sensed - expected.sensed) <= allowed.sensed + 1e-5)
+
+
+def listed_pairs(state: State) -> np.ndarray:
+    """(n, n) numbers: how often each row lists each other row; only real places may be listed."""
+    neighbours, n = state.neighbours, int(state.n)
+    table, used, row = (np.asarray(a) for a in (neighbours.table, neighbours.used, state.row))
+    times = np.zeros((ROOM.rods, ROOM.rods), int)
+    for i in range(ROOM.rods):
+        column = table[: used[i * ROOM.chunks // ROOM.rods], i]
+        others = column[column != i]
+        # What fills a column up comes last, so no sum depends on how long it is.
+        assert np.array_equal(column[: len(others)], others)
+        np.add.at(times[row[i]], row[others], 1)
+    assert not times[n:].any()
+    assert not times[:, n:].any()
+    return times[:n, :n]
+
+
+def core_distances(rods: Rods, params: Params) -> np.ndarray:
+    """(n, n) distances of core lines, by the shortest image of the centres; infinite for itself."""
+    axis = np.stack([np.cos(rods.theta), np.sin(rods.theta)], axis=1)
+    u, v = np.broadcast_arrays(axis[:, None], axis[None, :])
+    r = reference.minimum_image(rods.pos[:, None] - rods.pos[None, :], params.space_size)
+    s, t = reference.contact_points(r, u, v, params.length / 2, 1e-12)
+    distance = np.hypot(*np.moveaxis(r + s[..., None] * u - t[..., None] * v, -1, 0))
+    np.fill_diagonal(distance, np.inf)
+    return distance
+
+
+def cutoff(params: Params) -> float:
+    return max(2 * params.radius, params.sensing_range)
+
+
+def places(rng: np.random.Generator, layout: str, n: int, params: Params) -> np.ndarray:
+    box = params.space_size
+    free = rng.uniform(0, box, (n, 2))
+    if layout == "one point":
+        return np.tile(rng.uniform(0, box, 2), (n, 1))
+    if layout == "one cell":
+        return np.mod(rng.uniform(0, box, 2) + 1e-3 * params.radius * rng.normal(size=(n, 2)), box)
+    if layout == "clump":
+        return np.mod(rng.uniform(0, box, 2) + params.length * rng.normal(size=(n, 2)), box)
+    if layout == "edges":
+        free[:, rng.integers(2)] = np.where(rng.uniform(size=n) < 0.5, 0, np.nextafter(box, 0))
+    if layout == "row":
+        free[:, rng.integers(2)] = rng.uniform(0, box)
+    return free
+
+
+@st.composite
+def cases(draw) -> tuple[Rods, Params, float]:
+    """Rods, parameters and a skin in body widths.
+
+    Boxes from barely large enough to almost empty, aspect ratios 2 to 16, ranges from contact
+    to four body widths.
+    """
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    radius = draw(st.sampled_from([0.02, 0.5, 3.0]))
+    length = 2 * radius * (draw(st.floats(2, 16)) - 1)
+    sensing = 2 * radius * draw(st.sampled_from([0.0, 0.9, 1.0, 1.2, 2.0, 4.0]))
+    values = defaults(
+        length=length, radius=radius, sensing_range=sensing,
+        w_d=draw(st.sampled_from([1.0, 0.0, -1.0])), w_a=draw(st.floats(-2, 2)),
+    )  # fmt: skip
+    slack = draw(st.sampled_from([1.0, 1.02, 1.2, 1.49, 1.51, 2.0, 5.0, 40.0]))
+    # A box in float32 is no smaller than asked for.
+    box = np.nextafter(np.float32(slack * smallest_space_size(Params(**vars(values)))), np.inf)
+    params = seam.params_of(SimpleNamespace(**{**vars(values), "space_size": float(box)}))
+    n = draw(st.sampled_from([0, 1, 2, 20, 33, 64]))
+    layout = draw(st.sampled_from(["anywhere", "one point", "one cell", "clump", "edges", "row"]))
+    turn = draw(st.sampled_from([0.0, 1e-3, np.pi]))
+    rods = Rods(
+        places(rng, layout, n, params),
+        rng.uniform(-np.pi, np.pi) + turn * rng.uniform(-1, 1, n),
+        rng.uniform(0, 1, n),
+    )
+    return seam.single(rods, params), params, draw(st.sampled_from([0.05, 0.3, 1.0, 2.0]))
+
+
+@settings(max_examples=100)
+@given(case=cases())
+def test_sums_agree_with_the_reference(case):
+    rods, params, skin = case
+    state = built(rods, params, skin)
+    assert is_good(state, params)
+    agrees(sums_of(state, params), rods, params)
+
+
+@settings(max_examples=100)
+@given(case=cases())
+def test_the_list_holds_who_is_near_once_and_nobody_else(case):
+    """Near means a core distance below cutoff + skin, or about half a box away in x or y: the
+    shortest image of such a pair may become another one."""
+    rods, params, skin = case
+    state = built(rods, params, skin)
+    times = listed_pairs(state)
+    distance, box = core_distances(rods, params), params.space_size
+    thick = skin * 2 * params.radius
+    assert not times.diagonal().any()
+    assert times.max(initial=0) <= 1
+    assert times[distance <= cutoff(params) + thick].all()
+    # What is allowed for rounding: 5e-4 of a length, 1e-6 of a box.
+    allowed = 1e-3 * params.length + 3e-6 * box
+    apart = np.abs(reference.minimum_image(rods.pos[:, None] - rods.pos[None, :], box)).max(-1)
+    far = (distance > cutoff(params) + thick + allowed) & (apart < 0.5 * box - thick - allowed)
+    assert not times[far].any()
+    of = state.neighbours
+    assert int(of.most) == times.sum(1).max(initial=0)
+    assert float(of.mean) == pytest.approx(times.sum() / max(len(times), 1), rel=1e-5)
+
+
+def moves(rng: np.random.Generator, rods: Rods, params: Params, most: float) -> Rods:
+    """Each rod moved and turned so that no point of it moves by more than `most`, and one does."""
+    n = len(rods.theta)
+    shift = most * rng.choice([0.0, 0.5, 1.0, rng.uniform()], n)
+    turn = (most - shift) / (0.5 * params.length) * rng.choice([-1, 1], n)
+    to = rng.uniform(-np.pi, np.pi, n)
+    pos = rods.pos + shift[:, None] * np.stack([np.cos(to), np.sin(to)], axis=1)
+    return rods._replace(pos=pos, theta=rods.theta + turn)
+
+
+def together(rods: Rods, params: Params, listed: np.ndarray, most: float) -> Rods:
+    """The nearest two rods that the list does not hold, moved towards each other."""
+    distance = np.where(listed > 0, np.inf, core_distances(rods, params))
+    i, j = np.unravel_index(np.argmin(distance), distance.shape)
+    if not np.isfinite(distance[i, j]):
+        return rods
+    e = reference.pairs(rods, params).e[i, j]
+    pos = rods.pos.copy()
+    pos[i] -= most * e / np.hypot(*e)
+    pos[j] += most * e / np.hypot(*e)
+    return rods._replace(pos=pos)
+
+
+@settings(max_examples=100)
+@given(case=cases(), seed=st.integers(0, 2**32 - 1))
+def test_a_list_that_is_current_gives_the_sums_of_rods_that_have_moved(case, seed):
+    rods, params, skin = case
+    rng, state = np.random.default_rng(seed), built(rods, params, skin)
+    # Less than half the skin by what rounding may do to a place.
+    most = 0.499 * skin * 2 * params.radius - 2e-7 * params.space_size
+    for now in (
+        moves(rng, rods, params, most),
+        moves(rng, rods, params, 0.5 * most),
+        together(rods, params, listed_pairs(state), most) if len(rods.theta) > 1 else rods,
+    ):
+        there = moved_to(state, now, params)
+        assert is_good(there, params)
+        agrees(sums_of(there, params), seam.single(now, params), params)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.9])
+def test_a_pair_whose_shortest_image_changes_is_not_lost(axis, share):
+    """In the least box two rods in line, almost half a box apart, drift on apart: they meet round
+    the box before they have moved by half the skin."""
+    params = seam.params_of(defaults(space_size=12.0))
+    ahead = np.eye(2)[axis]
+    theta = np.full(2, axis * np.pi / 2)
+    for at in (np.array([1.0, 5.0]), np.array([11.5, 11.9])):
+        apart = 6.0 - share * 0.3
+        rods = seam.single(Rods(np.array([at, at + apart * ahead]), theta, np.ones(2)), params)
+        state = built(rods, params)
+        now = rods._replace(pos=rods.pos + 0.149 * np.outer([-1, 1], ahead))
+        there = moved_to(state, now, params)
+        assert is_good(there, params)
+        now = seam.single(now, params)
+        assert reference.per_particle_sum(now, params).sensed.all()
+        agrees(sums_of(there, params), now, params)
+
+
+def spread() -> tuple[Rods, Params]:
+    """Forty rods, the first across the edge."""
+    params = seam.params_of(defaults(space_size=30.0))
+    rods = seam.random_rods(np.random.default_rng(2), 40, params)
+    rods.pos[0] = (0.01, 29.99)
+    return seam.single(rods, params), params
+
+
+@pytest.mark.parametrize("n", [0, 17, 39], ids=["first", "middle", "last"])
+def test_a_list_is_current_until_one_rod_has_moved_by_half_the_skin(n):
+    rods, params = spread()
+    state = built(rods, params)
+    for angle in np.linspace(0, 2 * np.pi, 7):
+        to = np.array([np.cos(angle), np.sin(angle)])
+        for part, good in ((0.49, True), (0.51, False)):
+            pos = rods.pos.copy()
+            pos[n] += part * 0.3 * to
+            assert is_good(moved_to(state, rods._replace(pos=pos), params), params) == good
+    for sign in (-1, 1):
+        for part, good in ((0.49, True), (0.51, False)):
+            theta = rods.theta.copy()
+            theta[n] += sign * part * 0.3 / (0.5 * params.length)
+            # The angle may be one turn away; the tip is not.
+            for turns in (-2 * np.pi, 0, 2 * np.pi):
+                now = rods._replace(theta=theta + turns)
+                assert is_good(moved_to(state, now, params), params) == good
+    # Half of it by a shift and the rest by a turn.
+    pos, theta = rods.pos.copy(), rods.theta.copy()
+    pos[n, 0] += 0.26 * 0.3
+    theta[n] += 0.26 * 0.3 / (0.5 * params.length)
+    assert not is_good(moved_to(state, rods._replace(pos=pos, theta=theta), params), params)
+
+
+@pytest.mark.parametrize(
+    ("values", "good"),
+    [
+        ({"sensing_range": 2.001}, False),
+        ({"sensing_range": 1.999}, False),
+        ({"length": 4.001}, False),
+        ({"space_size": 30.001}, False),
+        ({"radius": 1.01}, False),
+        ({"radius": 0.6}, True),
+        ({"k_cc": 1.0, "F_prop": 3.0, "w_a": 0.0, "dt": 1e-4}, True),
+    ],
+    ids=str,
+)
+def test_a_list_is_current_only_for_the_range_length_and_box_that_it_was_made_for(values, good):
+    rods, params = spread()
+    state = built(rods, params)
+    changed = seam.params_of(SimpleNamespace(**{**params.__dict__, **values}))
+    assert is_good(state, changed) == good
+
+
+def test_a_place_that_is_no_number_ends_a_list():
+    rods, params = spread()
+    state = built(rods, params)
+    pos = np.array(state.pos)
+    pos[5, 1] = np.nan
+    assert not is_good(state._replace(pos=jax.device_put(pos)), params)
+
+
+def test_a_new_state_has_no_list():
+    rods, params = spread()
+    assert not is_good(unlisted(rods, params), params)
+
+
+@pytest.mark.parametrize(
+    ("n", "spacing", "most", "candidates"),
+    [(90, 1e-3, 89, 90), (128, 3.0, 2, 128)],
+    ids=["too many neighbours", "too many candidates"],
+)
+def test_a_list_that_does_not_fit_changes_nothing_but_tells_what_would(
+    n, spacing, most, candidates
+):
+    """Rods side by side along y in a box of which the search takes in the whole height."""
+    params = seam.params_of(defaults(space_size=399.0, length=190.0, sensing_range=4.0))
+    pos = np.stack([np.full(n, 9.0), 1.0 + spacing * np.arange(n)], axis=1)
+    before = unlisted(Rods(pos, np.zeros(n), np.ones(n)), params)
+    after, fits = _program(_built)(before, pack(params))
+    assert not fits
+    assert (int(after.neighbours.most), int(after.neighbours.candidates)) == (most, candidates)
+    told = {"most": after.neighbours.most, "candidates": after.neighbours.candidates}
+    expected = before._replace(neighbours=before.neighbours._replace(**told))
+    jax.tree.map(np.testing.assert_array_equal, after, expected)
+
+
+def test_a_loop_that_takes_several_slots_at_once_sums_the_same(monkeypatch):
+    """As on a GPU, where a turn of the loop costs a launch."""
+    rods, params = spread()
+    state = built(rods, params)
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    sums = jax.jit(lambda state, packed: _summed(state, unpack(packed)))(state, pack(params))
+    place = np.argsort(np.asarray(state.row))[:40]
+    agrees(Sums(*(np.asarray(v, np.float64)[place] for v in sums)), rods, params)
+
+
+def test_the_order_of_a_list_puts_the_busiest_first_and_equals_in_order_of_place():
+    """So that a chunk has few slots that are padding, and the bits of a run are its own."""
+    rods, params = spread()
+    state = built(rods, params)
+    counts = listed_pairs(state).sum(1)[np.asarray(state.row)[:40]]
+    assert np.all(np.diff(counts) <= 0)
+    assert math.isclose(counts.mean(), float(state.neighbours.mean), rel_tol=1e-5)
