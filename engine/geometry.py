@@ -44,12 +44,18 @@ def periodic_displacement(delta: Scalar, space_size: Number) -> Scalar:
     return delta - space_size * images
 
 
-def wrap_position(pos: Scalar, space_size: Number) -> Scalar:
-    """`pos` folded into [0, L)."""
-    wrapped = pos - space_size * jnp.floor(pos / space_size)
-    # L - 1e-6 + 1e-6 is exactly L in float32, and far from the box a rounding falls outside it.
-    # NaN stays NaN, so that the step which made it is refused.
-    return jnp.where((wrapped < 0) | (wrapped >= space_size), 0, wrapped)
+def wrap_position(pos: Scalar, space_size: Number) -> tuple[Scalar, Scalar]:
+    """`pos` folded into [0, L), and what rounding took from it there.
+
+    A rod that leaves the box at 0 comes back near L, where float32 is coarse: without the second a
+    slow one would never pass.
+    """
+    shift = space_size * jnp.floor(pos / space_size)
+    wrapped = pos - shift
+    lost = pos - (wrapped + shift)
+    # -1e-6 + L is exactly L in float32, and far from the box a rounding falls outside it. NaN stays
+    # NaN, so that the step which made it is refused.
+    return jnp.where((wrapped < 0) | (wrapped >= space_size), 0, wrapped), lost
 
 
 def wrap_angle(theta: Scalar) -> Scalar:

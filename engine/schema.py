@@ -273,6 +273,10 @@ THINNEST = 1e-3
 MAX_PACKING_FRACTION = 1.2
 
 
+# The share of a body width that a position must resolve for contact forces to be smooth.
+COARSEST_GRAIN = 1e-3
+
+
 def warnings_for(setup: Setup, params: Params) -> tuple[str, ...]:
     """Plain sentences about values that run but should not be trusted."""
     found = []
@@ -294,11 +298,11 @@ def warnings_for(setup: Setup, params: Params) -> tuple[str, ...]:
     jump = math.sqrt(2 * params.D_t * params.dt)
     if jump > 0.025 * width:
         found.append(f"D_t = {params.D_t:g} moves a rod by {jump:.3g} each step: lower D_t or dt.")
-    stride = abs(free_speed(params)) * params.dt
     grain = float(np.spacing(np.float32(params.space_size)))
-    if 0 < stride < 8 * grain:
+    if grain > COARSEST_GRAIN * width:
         found.append(
-            f"a step of {stride:.3g} is close to the resolution {grain:.3g} of positions in so "
-            "large a box: raise dt or take a smaller space_size."
+            f"positions in a box of {params.space_size:g} are known to {grain:.3g} only, "
+            f"{100 * grain / width:.2g} % of a body width, so contacts are rough: take a smaller "
+            "space_size, or larger rods."
         )
     return tuple(found)

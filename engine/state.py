@@ -43,8 +43,8 @@ class State(NamedTuple):
 
     `pos` (N, 2) in [0, L)², `theta` (N,), `activity` (N,), N being the capacity: the first `n`
     are rods, the others empty places. `direction` (N, 2) is (cos θ, sin θ), computed once a step
-    because it costs as much as several pairs. `rest` (N, 2) is what rounding has left of the
-    positions: it is carried to the next step, so that slow rods move in boxes where a step is below
+    because it costs as much as several pairs. `rest` (N, 3) is what rounding has left of x, y
+    and θ: it is carried to the next step, so that slow rods move, and turn, where a step is below
     the resolution of float32. `id` (N,) names each rod for good, `row` (N,) is its row in a
     snapshot; the order of the arrays is that of the latest neighbour list. `step` and `seed` number
     the random draws.
@@ -54,7 +54,7 @@ class State(NamedTuple):
     theta: Float[Array, "rods"]
     direction: Float[Array, "rods 2"]
     activity: Float[Array, "rods"]
-    rest: Float[Array, "rods 2"]
+    rest: Float[Array, "rods 3"]
     id: Int[Array, "rods"]
     row: Int[Array, "rods"]
     n: Int[Array, ""]
@@ -134,7 +134,7 @@ def to_device(
     row, theta = np.arange(size, dtype=np.int32), padded(start.theta)
     host: list[Any] = [
         padded(start.pos), theta, np.stack([np.cos(theta), np.sin(theta)], axis=1),
-        padded(start.activity), np.zeros((size, 2), np.float32),
+        padded(start.activity), np.zeros((size, 3), np.float32),
         row if ids is None else padded(np.asarray(ids, np.int32)), row, np.int32(n),
         np.uint32(step % 2**32), np.uint32(seed % 2**32),
         _no_list(capacity, FIRST_SKIN * 2 * params.radius) if listed else None,
@@ -174,7 +174,7 @@ def state_shapes(capacity: Capacity, *, listed: bool) -> State:
         whole(), whole(), real(), whole(), whole(),
     )  # fmt: skip
     return State(
-        real(size, 2), real(size), real(size, 2), real(size), real(size, 2), whole(size),
+        real(size, 2), real(size), real(size, 2), real(size), real(size, 3), whole(size),
         whole(size), whole(),
         whole(of=np.uint32), whole(of=np.uint32), neighbours if listed else None,
     )  # fmt: skip

@@ -124,19 +124,18 @@ def noise(state: State, params: Params) -> tuple[Float[Array, "rods 2"], Float[A
 
 def update_position(
     state: State, move: Float[Array, "rods 2"], turn: Float[Array, "rods"], params: Params
-) -> tuple[Float[Array, "rods 2"], Float[Array, "rods 2"], Float[Array, "rods"]]:
-    """Positions, what rounding left of them, and angles after one explicit Euler step, wrapped.
+) -> tuple[Float[Array, "rods 2"], Float[Array, "rods"], Float[Array, "rods 3"]]:
+    """Positions and angles after one explicit Euler step, wrapped, and what rounding left of them.
 
-    What the addition of `move` loses in float32 is kept and added in the next step (Kahan's sum),
-    so a rod slower than the resolution of its position still travels at its speed. So is what
-    folding loses, or a slow rod that leaves the box below 0 would be set back to 0 for ever.
+    What the addition of `move` and `turn` loses in float32 is kept and added in the next step
+    (Kahan's sum), so a rod slower than the resolution of its place still travels at its speed.
     """
-    wanted = move + state.rest
-    moved = state.pos + wanted
-    rest = wanted - (moved - state.pos)
-    pos = wrap_position(moved, params.space_size)
-    rest += moved - (pos + params.space_size * jnp.round((moved - pos) / params.space_size))
-    return pos, rest, wrap_angle(state.theta + turn)
+    now = jnp.concatenate([state.pos, state.theta[:, None]], axis=1)
+    wanted = jnp.concatenate([move, turn[:, None]], axis=1) + state.rest
+    moved = now + wanted
+    rest = wanted - (moved - now)
+    pos, lost = wrap_position(moved[:, :2], params.space_size)
+    return pos, wrap_angle(moved[:, 2]), rest.at[:, :2].add(lost)
 
 
 def tip_moves(motion: Motion, params: Params) -> Float[Array, "rods"]:
@@ -172,7 +171,7 @@ def one_timestep(
         activity = jnp.where(alive(state), activity, 0)
     with jax.named_scope("position"):
         move, turn = motion.velocity * params.dt + shift, motion.angular * params.dt + twist
-        pos, rest, theta = update_position(state, move, turn, params)
+        pos, theta, rest = update_position(state, move, turn, params)
     with jax.named_scope("directions"):
         direction = jnp.stack([jnp.cos(theta), jnp.sin(theta)], axis=1)
     return state._replace(
