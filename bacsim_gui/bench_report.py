@@ -143,6 +143,7 @@ def _how(rows: Sequence[Row]) -> list[str]:
         f"ms a step: median, least and most of {rounds} rounds, interleaved over all rows of a "
         "process, every round from the same state, waited for. compile s: tracing, lowering and "
         "compiling, cold: the persistent cache is off. temporary MB: what XLA reserves.",
-        "over naive: median over median, same rods, same process. rowsum works in blocks, and it "
-        "leaves out what is too far away along x.",
+        "over naive: median over median, same rods, same process. naive computes all pairs; rowsum "
+        "leaves out what is too far away along x; neighbours sums over lists, and making them, as "
+        "often as the rods demand, is in its times.",
     ]

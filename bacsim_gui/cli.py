@@ -95,14 +95,18 @@ def _add_movie(commands: "argparse._SubParsersAction[PlainParser]") -> None:
 
 
 def _add_bench(commands: "argparse._SubParsersAction[PlainParser]") -> None:
+    from engine.study.bench import Plan
+
     text = "time the kernels on the standard benchmark, compiling apart from running"
     command = _add_command(commands, "bench", text, bench)
     command.add_argument(
-        "--kernels", metavar="NAMES", default="naive,rowsum",
-        help="kernels with commas between; default naive,rowsum",
+        "--kernels", metavar="NAMES", default=",".join(Plan.kernels),
+        help=f"kernels with commas between; default {','.join(Plan.kernels)}",
     )  # fmt: skip
     command.add_argument(
-        "--rods", metavar="NUMBERS", help="numbers of rods with commas between; default 1024,4096"
+        "--rods",
+        metavar="NUMBERS",
+        help=f"numbers of rods with commas between; default {','.join(map(str, Plan.rods))}",
     )
     command.add_argument("--rounds", metavar="INT", default="5", help="at least 5, the default")
     command.add_argument(
@@ -199,7 +203,7 @@ def bench(arguments: argparse.Namespace, command: PlainParser) -> None:
         return check(
             Plan(
                 kernels=tuple(dict.fromkeys(k.strip() for k in arguments.kernels.split(","))),
-                rods=whole_numbers("rods", arguments.rods or "1024,4096", 1),
+                rods=whole_numbers("rods", arguments.rods, 1) if arguments.rods else Plan.rods,
                 rounds=whole("rounds", arguments.rounds, 1) or 0,
                 threads=whole_numbers("threads", arguments.threads, 1),
                 state=state,
@@ -278,12 +282,14 @@ def _run_on_device(arguments: argparse.Namespace, run: "Run") -> "Run":
 
 
 def _say_run(run: "Run", progress: "Progress") -> None:
+    from engine.kernels import resolve
     from engine.program import device_name
 
     setup, phi = run.setup, schema.packing_fraction(run.setup, run.params)
+    kernel, why = resolve(setup)
     progress.say(
-        f"{run.title}: {setup.rods:,} rods, packing fraction {phi:.2f}, kernel "
-        f"{setup.kernel}, seed {run.seed}, on {device_name()}. {run.note}".rstrip()
+        f"{run.title}: {setup.rods:,} rods, packing fraction {phi:.2f}, kernel {kernel} ({why}), "
+        f"seed {run.seed}, on {device_name()}. {run.note}".rstrip()
     )
     for text in (device_note(), *schema.warnings_for(setup, run.params)):
         if text:

@@ -129,13 +129,13 @@ class Worker:
     def _build(self, order: Build, wanted: Wanted) -> None:
         self._build_tried = order.serial
         self._relaxes_since = time.monotonic()
-        self._seam.tell(phase="compiling", reason=order.reason, since=time.monotonic())
         from engine.driver import Driver
 
+        self._seam.tell(phase="placing", reason=order.reason)
         if self._driver is None:
             self._driver = Driver(
                 order.setup, order.params, seed=order.seed, start=order.start,
-                while_relaxing=self._while_relaxing,
+                while_relaxing=self._while_relaxing, on_compile=self._on_compile,
             )  # fmt: skip
         else:
             self._driver.rebuild(
@@ -149,6 +149,10 @@ class Worker:
         self._snapshot = self._driver.snapshot()
         self._show(running=False)
         self._report("running" if wanted.running else "paused", at_once=True)
+
+    def _on_compile(self, reason: str) -> None:
+        """Say why the picture stands still: lists may be outgrown in the midst of a run."""
+        self._seam.tell(phase="compiling", reason=reason, since=time.monotonic())
 
     def _while_relaxing(self) -> bool:
         """Say that rods are being pushed apart where that takes long; true at the end of all."""

@@ -48,7 +48,14 @@ class Run:
         return min(2**31 - 1, max(1, round(self.K * self.fps / movie_fps)))
 
     def movie_metadata(self, steps: int, first_step: int = 0) -> dict[str, str]:
-        """All that is needed to make a movie again; its text goes into the file."""
+        """All that is needed to make a movie again; its text goes into the file.
+
+        `kernel` is the one that auto stands for, since another one gives other bits. Imports JAX.
+        """
+        # Not above: a command line is read before JAX is imported.
+        from engine.kernels import resolve
+
+        kernel, reason = resolve(self.setup)
         return {
             "title": self.title,
             "bacsim": __version__,
@@ -56,6 +63,8 @@ class Run:
             "first_step": str(first_step),
             "steps_a_frame": str(steps),
             "start": "random" if self.start is None else "kept arrays",
+            "kernel": kernel,
+            "kernel_reason": reason,
             "parameters": json.dumps(schema.to_mapping(self.setup, self.params)),
         }
 

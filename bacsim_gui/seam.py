@@ -113,7 +113,8 @@ class Frame:
 class Status:
     """What the engine is doing, since when (`time.monotonic`), and what it last measured.
 
-    `phase` is one of starting, compiling, relaxing, paused, running, tracing, finishing, stopped.
+    `phase` is one of starting, placing, compiling, relaxing, paused, running, tracing, finishing,
+    stopped; `reason` says why it compiles.
     `movie` is the file being recorded and `movie_frames` what it holds so far; `saved` and
     `traced` are the last finished movie and the summary of the last trace.
     """

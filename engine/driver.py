@@ -50,7 +50,8 @@ class Driver:
     edits at the same steps give the same bits on one device and version, whatever K was.
 
     `while_relaxing` is called now and then while overlaps relax, which may take long; true ends
-    the relaxation there, for a program that is about to end.
+    the relaxation there, for a program that is about to end. `on_compile` is called with the reason
+    before each compile, also in the midst of steps: an array may be outgrown at any time.
 
     Raises `ParameterError` for a setup that cannot be simulated.
     """
@@ -62,9 +63,10 @@ class Driver:
         seed: int = 0,
         start: Start | None = None,
         while_relaxing: Callable[[], bool] = lambda: False,
+        on_compile: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._while_relaxing = while_relaxing
-        self._runner = Runner()
+        self._runner = Runner(on_compile)
         self._build(setup, params, seed, start, params)
 
     @property
@@ -172,8 +174,10 @@ class Driver:
         self._times.add(done, ran.seconds)
         self._snapshot = self._taken(ran.report, self.step + done)
         if ran.problem:
+            remedy = ran.problem.remedy
+            problem = str(ran.problem).removesuffix(remedy).strip()
             raise SimulationError(
-                f"Step {self.step + 1} was not taken: {ran.problem}", "", self._snapshot
+                f"Step {self.step + 1} was not taken: {problem}", remedy, self._snapshot
             )
         if not ran.report.ok:
             raise self._refusal(ran.report)
@@ -188,17 +192,13 @@ class Driver:
         Raises `ParameterError`, and changes nothing, for arrays that are no rods and for more rods
         than fit.
         """
-        theta = np.atleast_1d(np.asarray(theta, np.float32))
-        activity = np.broadcast_to(np.asarray(activity, np.float32), theta.shape)
-        pos = np.asarray(pos, np.float32).reshape(-1, 2) if np.size(pos) == 2 else np.asarray(pos)
-        new = checked(Start(pos, theta, activity), self._params)
-        ids = np.arange(self._next_id, self._next_id + len(theta), dtype=np.int32)
+        new = checked(_start_from(pos, theta, activity), self._params)
+        ids = np.arange(self._next_id, self._next_id + len(new.theta), dtype=np.int32)
         old = _start_of(self._snapshot)
         together = Start(
             *[np.concatenate(pair) for pair in zip(_arrays(old), _arrays(new), strict=True)]
         )
         self._resize(together, np.concatenate([self.ids, ids]))
-        self._next_id += len(theta)
         return ids
 
     def remove(self, ids: ArrayLike) -> None:
@@ -208,7 +208,9 @@ class Driver:
         would be left.
         """
         unwanted = np.atleast_1d(np.asarray(ids))
-        unknown = np.setdiff1d(unwanted, self.ids)
+        # A mask of rods is not their ids, though True equals 1.
+        whole = unwanted.dtype.kind in "iu"
+        unknown = np.setdiff1d(unwanted, self.ids) if whole else unwanted
         if unknown.size:
             raise ParameterError(
                 "ids", unknown[:5].tolist(), "are no rods of this run", "Give ids from Driver.ids."
@@ -286,6 +288,7 @@ class Driver:
         schema.check(setup, self._params)
         program = self._runner.program_with_room(setup, self._params)
         self._setup, self._ids = setup, ids
+        self._next_id = max(self._next_id, int(ids[-1]) + 1)
         self._place(start, last.step, program)
         taken = self._taken(self._run(0).report, last.step)
         self._snapshot = _with_speed_of(taken, last)
@@ -369,6 +372,19 @@ def _with_speed_of(taken: Snapshot, last: Snapshot) -> Snapshot:
 
 def _arrays(start: Start) -> tuple[np.ndarray, ...]:
     return start.pos, start.theta, start.activity
+
+
+def _start_from(pos: ArrayLike, theta: ArrayLike, activity: ArrayLike) -> Start:
+    """What `Driver.add` takes, as arrays; their shapes are still to be checked."""
+    try:
+        theta = np.atleast_1d(np.asarray(theta, np.float32))
+        activity = np.broadcast_to(np.asarray(activity, np.float32), theta.shape)
+        return Start(np.atleast_2d(np.asarray(pos, np.float32)), theta, activity)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            "start", str(error), "is what is wrong with these arrays",
+            "Give numbers of shapes (N, 2), (N,), (N,).",
+        ) from error  # fmt: skip
 
 
 def _start_of(snapshot: Snapshot) -> Start:

@@ -3,6 +3,7 @@
 
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -39,9 +40,11 @@ class Runner:
     """Runs batches of steps; a batch that outgrows an array goes on in a larger one.
 
     `compiles` and `growths` are the compiles so far, for other reasons and for that one.
+    `on_compile` is called with the reason before each.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, on_compile: Callable[[str], None]) -> None:
+        self._on_compile = on_compile
         self.compiles: list[CompileRecord] = []
         self.growths: list[CompileRecord] = []
         self._program: Program | None = None
@@ -71,9 +74,7 @@ class Runner:
         if old and (old.capacity.rods, old.kernel) == (capacity.rods, kernel):
             return old
         reason = "first start" if not old else "kernel" if old.kernel != kernel else "rods"
-        program = compile_program(setup, kernel, capacity, reason)
-        self._note(program.record, self.compiles)
-        return program
+        return self._compiled(setup, kernel, capacity, reason, self.compiles)
 
     def program_with_room(self, setup: Setup, params: Params) -> Program:
         """The program in use, or where `setup` has too many rods for it a larger one."""
@@ -154,10 +155,15 @@ class Runner:
 
     def _compiled_larger(self, setup: Setup, capacity: Capacity, why: str) -> Program:
         check_memory(setup, self.program.kernel, capacity)
-        program = compile_program(setup, self.program.kernel, capacity, f"growth: {why}")
-        self._note(program.record, self.growths)
-        return program
+        kernel, reason = self.program.kernel, f"growth: {why}"
+        return self._compiled(setup, kernel, capacity, reason, self.growths)
 
-    def _note(self, record: CompileRecord, among: list[CompileRecord]) -> None:
-        among.append(record)
-        self._latest = record
+    def _compiled(
+        self, setup: Setup, kernel: str, capacity: Capacity, reason: str,
+        among: list[CompileRecord],
+    ) -> Program:  # fmt: skip
+        self._on_compile(reason)
+        program = compile_program(setup, kernel, capacity, reason)
+        among.append(program.record)
+        self._latest = program.record
+        return program

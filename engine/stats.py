@@ -30,9 +30,9 @@ class Stats:
     """Figures of a `Driver`, times in seconds.
 
     `temp_bytes` is what XLA reserves for temporaries of the K-step program; `last` is the latest
-    compile; step times are those of recent waited-for batches. `growths` are the compiles, among
-    `compiles`, because an array was outgrown. `kernel` is the one in use and `kernel_reason` why.
-    `neighbours` is None for kernels without a list.
+    compile; step times are those of recent waited-for batches. `growths` are the compiles because
+    an array was outgrown, which `compiles` leaves out; seconds are of both. `kernel` is the one
+    in use and `kernel_reason` why. `neighbours` is None for kernels without a list.
     """
 
     compiles: int

@@ -2,6 +2,7 @@
 """What a step and a compile cost, and what the rods do; refreshed a few times a second."""
 
 import time
+from typing import TYPE_CHECKING
 
 from PyQt6.QtWidgets import QLabel, QWidget
 
@@ -10,8 +11,12 @@ from bacsim_gui.seam import Frame, Status
 from bacsim_gui.session import Session
 from engine import schema
 
+if TYPE_CHECKING:
+    from engine.stats import ListStats
+
 PHASES = {
     "starting": "starting JAX",
+    "placing": "placing rods",
     "compiling": "compiling",
     "relaxing": "pushing rods apart",
     "tracing": "writing a profiler trace",
@@ -21,7 +26,12 @@ PHASES = {
     "stopped": "stopped",
 }
 # What the user has to wait for.
-WAITS = ("starting", "compiling", "relaxing", "tracing", "finishing")
+WAITS = ("starting", "placing", "compiling", "relaxing", "tracing", "finishing")
+KERNELS = {
+    "neighbours": "Each rod sums over a list of the rods near it.",
+    "rowsum": "Each rod sums over all rods near it along x, in blocks; there is no list.",
+    "naive": "Each rod sums over all rods, with N × N arrays; for comparison.",
+}
 CACHE = {
     "hit": "hit: read from the persistent cache",
     "miss": "miss: compiled and stored",
@@ -60,7 +70,7 @@ def phase_text(status: Status, now: float) -> str:
     text = PHASES.get(status.phase, status.phase)
     if status.phase in WAITS:
         text = f"{text}… {now - status.since:.0f} s"
-        if status.phase == "compiling" and status.reason:
+        if status.phase in ("placing", "compiling") and status.reason:
             text += f" ({status.reason})"
     return text
 
@@ -70,13 +80,17 @@ class StatisticsPanel(Group):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("statistics", parent)
-        self.speed, self.compile, self.program, self.state = (Figures() for _ in range(4))
-        for title, figures in (
-            ("", self.speed), ("compile", self.compile), ("program", self.program),
-            ("state", self.state),
+        self.speed, self.compile, self.program, self.lists, self.state = (
+            Figures() for _ in range(5)
+        )
+        self.lists_heading = _heading("neighbour list")
+        for heading, figures in (
+            (None, self.speed), (_heading("compile"), self.compile),
+            (_heading("program"), self.program), (self.lists_heading, self.lists),
+            (_heading("state"), self.state),
         ):  # fmt: skip
-            if title:
-                self.add(_heading(title))
+            if heading is not None:
+                self.add(heading)
             figures.setContentsMargins(0, 0, 4, 0)
             self.add(figures)
 
@@ -87,6 +101,11 @@ class StatisticsPanel(Group):
         K = session.K if frame is None else frame.K
         self._show_speed(session, status, K, frames_per_second)
         self._show_compile(status)
+        lists = None if status.stats is None else status.stats.neighbours
+        for widget in (self.lists_heading, self.lists):
+            widget.setVisible(lists is not None)
+        if lists is not None:
+            self._show_lists(lists)
         if frame is not None:
             self._show_state(session, frame)
 
@@ -111,8 +130,16 @@ class StatisticsPanel(Group):
             self.compile.put("compiles", "–")
             return
         put, last = self.compile.put, stats.last
-        put("compiles", str(stats.compiles), "Programs compiled since the start of the window.")
-        put("growths", str(stats.growths), "Recompiles because a capacity was outgrown.")
+        put(
+            "compiles", str(stats.compiles),
+            "Programs compiled since the start of the window: for the first start, another kernel, "
+            "or more or fewer rods than the capacity suits.",
+        )  # fmt: skip
+        put(
+            "growths", str(stats.growths),
+            "Compiles, counted apart, because a neighbour list or another array was outgrown in "
+            "the midst of a run.",
+        )  # fmt: skip
         if last is not None:
             put("the last one, why", last.reason)
             for name, span, total in (
@@ -125,8 +152,36 @@ class StatisticsPanel(Group):
             put("persistent cache", last.cache, CACHE.get(last.cache, ""))
         put = self.program.put
         put("device", stats.device)
-        put("kernel", stats.kernel)
+        put("kernel", stats.kernel, KERNELS.get(stats.kernel, ""))
+        put("chosen", stats.kernel_reason, "Why this kernel is in use.")
+        put(
+            "capacity", f"{stats.capacity:,} rods",
+            "Rods that the compiled program has room for. Any number from 90 % of it to all of it "
+            "compiles nothing.",
+        )  # fmt: skip
         put("temporary memory", size(stats.temp_bytes), "Of the compiled K-step program.")
+
+    def _show_lists(self, lists: "ListStats") -> None:
+        put = self.lists.put
+        put(
+            "neighbours a rod", f"{lists.mean:.1f}, most {lists.most} of {lists.slots}",
+            "Rods in a rod's list: the mean, the most of any rod, and how many there is room for. "
+            "More than that is a growth.",
+        )  # fmt: skip
+        put(
+            "tried for it, most", f"{lists.candidates} of {lists.candidate_room}",
+            "Nearby rods that are tried when a rod's list is made: the most of any rod, and how "
+            "many there is room for.",
+        )  # fmt: skip
+        put(
+            "skin", f"{lists.skin:.3g} l",
+            "How far beyond its reach a rod's list goes. Lists are made anew once a rod has moved "
+            "by half of it. Chosen by the run itself: thick where rods are slow, thin in a crowd.",
+        )  # fmt: skip
+        put(
+            "remade in 1,000 steps", f"{lists.rebuilds_per_1000:.3g} times",
+            "How often all lists are made anew, over recent steps.",
+        )  # fmt: skip
 
     def _show_state(self, session: Session, frame: Frame) -> None:
         put, snapshot = self.state.put, frame.snapshot

@@ -56,8 +56,11 @@ class StatusBar(QStatusBar):
         if status.stats is not None:
             parts.append(f"{seconds(status.stats.step_seconds)} a step")
             parts.append(f"{big(status.stats.rod_steps_per_second)} rod-steps/s")
-            compiles = status.stats.compiles
-            parts.append(f"{compiles} compile{'' if compiles == 1 else 's'}")
+            for name, count in (
+                ("compile", status.stats.compiles), ("growth", status.stats.growths)
+            ):  # fmt: skip
+                if count or name == "compile":
+                    parts.append(f"{count} {name}{'' if count == 1 else 's'}")
         self.summary.setText("   ".join(parts))
         text = f"{status.device}  {self._note}".strip()
         if text != self.device.text():

@@ -28,7 +28,7 @@ LEAST_ROUNDS = 5
 class Plan:
     """What to measure. `state` is a file for `standard.load_state`, which then decides `rods`."""
 
-    kernels: tuple[str, ...] = ("naive", "rowsum")
+    kernels: tuple[str, ...] = ("naive", "rowsum", "neighbours")
     rods: tuple[int, ...] = (1024, 4096)
     rounds: int = 5
     threads: tuple[int, ...] = (1,)

@@ -253,6 +253,21 @@ def test_a_recorder_that_fails_ends_the_movie_and_nothing_else(table):
     table.until(lambda: table.step > stood)
 
 
+def test_lists_that_are_outgrown_in_a_run_are_told_and_the_run_goes_on(table):
+    table.rebuilt("setup applied", setup=replace(SETUP, kernel="neighbours"))
+    table.ask(running=True, K=5)
+    table.until(lambda: table.step > 0)
+    before = compiles(table)
+    table.ask(params=replace(PARAMS, sensing_range=14.0))
+    table.until(lambda: table.engine.status.phase == "compiling")
+    assert table.engine.status.reason == "growth: longer neighbour lists"
+    stood = table.step
+    table.until(lambda: table.step > stood)
+    table.until(lambda: table.engine.status.phase == "running")
+    table.until(lambda: table.engine.status.stats.growths >= 1)
+    assert compiles(table) == before
+
+
 @pytest.fixture
 def own_table(qapp):
     """An engine of its own that records from the start, for tests that end it."""

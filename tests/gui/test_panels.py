@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Panels follow from the declaration: what they show and emit, and that showing is silent."""
 
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -14,15 +15,29 @@ from bacsim_gui import theme
 from bacsim_gui.panels.number import NumberField, ValueSlider, nudged
 from bacsim_gui.panels.parameters import ParameterPanel
 from bacsim_gui.panels.recording import RecordingPanel
-from bacsim_gui.panels.statistics import big, seconds, size
+from bacsim_gui.panels.statistics import StatisticsPanel, big, phase_text, seconds, size
+from bacsim_gui.panels.status import StatusBar
 from bacsim_gui.panels.transport import TransportBar
 from bacsim_gui.panels.view_panel import ViewPanel
 from bacsim_gui.presets import load_preset, preset_names
+from bacsim_gui.seam import Status
 from bacsim_gui.session import Session
 from engine.schema import FIELDS, coerce, field
+from engine.stats import ListStats, Stats
+from engine.timing import CompileRecord
 from tests.gui.events import type_into
 
 pytestmark = pytest.mark.gl  # for the display
+
+
+LISTS = ListStats(0.3456, 5.96, 17, 24, 54, 64, 40.3448)
+STATS = Stats(
+    compiles=2, growths=1, trace_seconds=1.0, lower_seconds=0.5, backend_seconds=3.0,
+    last=CompileRecord("growth: longer neighbour lists", 0.3, 0.2, 1.0, "off"), step_seconds=3e-4,
+    step_seconds_p95=4e-4, rod_steps_per_second=5e6, temp_bytes=1 << 20, device="CPU",
+    kernel="neighbours", kernel_reason="auto: 150 rods or more", rods=300, capacity=320,
+    neighbours=LISTS,
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -189,3 +204,34 @@ def test_the_preset_box_names_no_preset_for_an_own_run(session, qtbot):
     transport.show_values(session, 25)
     assert transport.preset.currentIndex() == -1
     assert transport.preset.placeholderText() == "own run"
+
+
+def test_the_statistics_tell_the_kernel_its_lists_and_growths_apart_from_compiles(qtbot, session):
+    panel = StatisticsPanel()
+    qtbot.addWidget(panel)
+    panel.show_values(session, Status(stats=STATS), None, 60.0)
+    assert panel.compile.text("compiles") == "2"
+    assert panel.compile.text("growths") == "1"
+    assert panel.program.text("kernel") == "neighbours"
+    assert panel.program.text("chosen") == "auto: 150 rods or more"
+    assert panel.program.text("capacity") == "320 rods"
+    assert panel.lists.text("neighbours a rod") == "6.0, most 17 of 24"
+    assert panel.lists.text("tried for it, most") == "54 of 64"
+    assert panel.lists.text("skin") == "0.346 l"
+    assert panel.lists.text("remade in 1,000 steps") == "40.3 times"
+    assert not panel.lists.isHidden()
+    without = replace(STATS, kernel="rowsum", kernel_reason="as asked for", neighbours=None)
+    panel.show_values(session, Status(stats=without), None, 60.0)
+    assert panel.program.text("kernel") == "rowsum"
+    assert panel.lists.isHidden()
+    assert panel.lists_heading.isHidden()
+
+
+def test_the_status_line_counts_growths_and_says_why_it_compiles(qtbot, session):
+    bar = StatusBar()
+    qtbot.addWidget(bar)
+    growing = Status("compiling", 5.0, "growth: longer neighbour lists", STATS)
+    assert phase_text(growing, 8.0) == "compiling… 3 s (growth: longer neighbour lists)"
+    bar.show_values(session, growing, None, 0.0)
+    assert bar.summary.text().endswith("2 compiles   1 growth")
+    assert "compiling" in bar.phase.text()

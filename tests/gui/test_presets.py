@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Presets and configuration files: what they hold, what they refuse, how they start."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -154,3 +156,19 @@ def test_a_start_file_loses_little(tmp_path):
 def test_a_missing_configuration_is_said_plainly(tmp_path):
     with pytest.raises(ParameterError, match=r"none\.toml.*cannot be read"):
         load_config(tmp_path / "none.toml")
+
+
+def test_a_file_that_asks_for_a_kernel_gets_it_and_one_that_does_not_gets_auto(tmp_path):
+    path = tmp_path / "old.toml"
+    path.write_text("[setup]\nrods = 600\nkernel = 'rowsum'\n", encoding="utf-8")
+    assert load_config(path).setup.kernel == "rowsum"
+    assert load_preset("swarming").setup.kernel == "auto"
+
+
+def test_a_movie_tells_the_kernel_that_auto_stood_for():
+    run = load_preset("swarming", rods=600)
+    about = run.movie_metadata(steps=5)
+    assert about["kernel"] == "neighbours"
+    assert about["kernel_reason"].startswith("auto")
+    assert json.loads(about["parameters"])["setup"]["kernel"] == "auto"
+    assert run.with_values(kernel="rowsum").movie_metadata(steps=5)["kernel"] == "rowsum"

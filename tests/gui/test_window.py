@@ -330,6 +330,18 @@ def test_a_folder_that_cannot_be_written_is_said_plainly(window, tmp_path):
     window.session.dismiss_problem()
 
 
+def test_rods_within_the_capacity_are_added_and_taken_without_a_compile(window):
+    had, capacity = compiles(window), window.engine.status.stats.capacity
+    assert capacity > RODS
+    for rods in (capacity, RODS - 5):
+        type_into(window.parameters.rows["rods"].number, str(rods))
+        QTest.mouseClick(window.parameters.apply, Qt.MouseButton.LeftButton)
+        shown(window)
+        assert window.frame.snapshot.n == rods
+        step(window)
+    assert (compiles(window), window.engine.status.stats.capacity) == (had, capacity)
+
+
 # What compiles another program comes last, so that the others share one.
 
 
@@ -366,3 +378,16 @@ def test_presets_can_be_chosen_and_say_what_to_look_for(window):
     assert window.parameters.findChildren(type(window.parameters.warning))
     assert run.look_for in window.parameters.about.text()
     assert run.note in window.parameters.note.text()
+
+
+def test_the_statistics_show_a_list_only_where_there_is_one(window):
+    until(lambda: window.statistics.program.text("kernel") == "neighbours")
+    assert window.statistics.program.text("chosen").startswith("auto")
+    assert "most" in window.statistics.lists.text("neighbours a rod")
+    assert window.statistics.lists.isVisible()
+    window.parameters.edited.emit("kernel", "rowsum")
+    QTest.mouseClick(window.parameters.apply, Qt.MouseButton.LeftButton)
+    shown(window)
+    until(lambda: window.statistics.program.text("kernel") == "rowsum")
+    assert window.statistics.program.text("chosen") == "as asked for"
+    assert not window.statistics.lists.isVisible()
