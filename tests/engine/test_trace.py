@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import defaultdict
 
 import jax
 import pytest
@@ -15,7 +16,15 @@ import pytest
 from engine import step
 from engine.driver import Driver, SimulationError
 from engine.params import Params, Setup
-from engine.study.stages import IDLE, STAGES, UNKNOWN, read_operations, stage_times
+from engine.study.stages import (
+    IDLE,
+    STAGES,
+    TASK,
+    UNKNOWN,
+    operation_spans,
+    read_operations,
+    stage_times,
+)
 from engine.study.trace import TraceError, read_events, trace
 
 
@@ -167,10 +176,17 @@ def test_operations_take_their_stage_from_scope_contents_or_caller():
     assert operations.inside["mixed_fusion"] == {"propulsion"}
 
 
-def span(name: str, begin: float, end: float, module: str | None = "jit_advance") -> dict:
+def span(
+    name: str, begin: float, end: float, module: str | None = "jit_advance", thread: int = 1
+) -> dict:
     arguments = {"hlo_op": name, "hlo_module": module} if module else {}
     return {"ph": "X", "name": name, "ts": begin * 1e6, "dur": (end - begin) * 1e6,
-            "args": arguments}  # fmt: skip
+            "args": arguments, "pid": 1, "tid": thread}  # fmt: skip
+
+
+def said(name: str, at: float, thread: int = 1) -> dict:
+    """An event without length: "end: operation", or a task taken up."""
+    return span(name, at, at, None, thread)
 
 
 def test_each_moment_of_the_frames_is_counted_once():
@@ -211,3 +227,83 @@ def test_an_operation_lasts_until_it_is_done_on_another_thread():
     times = stage_times(events, read_operations(TEXT))
     assert times.of_stage("limit") == pytest.approx(4 + 3)
     assert times.of_stage(IDLE) == pytest.approx(3)
+
+
+def test_an_end_that_is_told_after_the_loop_that_waited_for_it_is_not_believed():
+    """The thread that does the last of an operation runs what waits for it before it tells."""
+    events = [
+        span("frame", 0, 20, None),
+        span("tail", 1, 2),  # handed over; its last part is done by thread 2, from 3 to 4
+        said(TASK, 3, 2),
+        span("while.1", 4, 18, thread=2),
+        *(event for i in range(4, 17) for event in
+          (span("copy.1", i, i + 0.9, thread=2), said("end: copy.1", i + 0.8, 2))),
+        said("end: while.1", 17.9, 2),
+        said("end: tail", 18.1, 2),
+    ]  # fmt: skip
+    times = stage_times(events, read_operations(TEXT))
+    assert times.of_stage(UNKNOWN) == pytest.approx(3)
+    assert times.of_stage("pair_sums") == pytest.approx(14)
+    assert times.of_stage(IDLE) == pytest.approx(3)
+
+
+def test_an_operation_handed_over_lasts_while_its_thread_does_other_things_first():
+    events = [
+        span("frame", 0, 20, None),
+        said(TASK, 0.5),
+        span("tail", 1, 2),  # handed over to a task that begins at 8
+        span("silent_fusion", 4, 6),
+        said("end: silent_fusion", 5.9),
+        said(TASK, 8),
+        said("end: tail", 12),
+        span("mixed_fusion", 13, 14),
+    ]
+    times = stage_times(events, read_operations(TEXT))
+    assert times.of_stage(UNKNOWN) == pytest.approx(10)  # 2 of its 11 s are shared with the other
+    assert times.of_stage("limit") == pytest.approx(1)
+
+
+def test_each_run_has_the_end_that_it_told_itself():
+    """A loop is handed over; its end is told when the next run of it is over already."""
+    events = [
+        span("frame", 0, 20, None),
+        span("while.1", 1, 2),
+        said(TASK, 3, 2),
+        span("copy.1", 4, 5, thread=2),  # a part of the loop
+        span("silent_fusion", 6, 9, thread=2),
+        span("while.1", 10, 12, thread=2),
+        said("end: while.1", 11.9, 2),
+        said("end: while.1", 15, 2),
+    ]
+    times = stage_times(events, read_operations(TEXT))
+    assert times.of_stage("limit") == pytest.approx(3)
+    assert times.of_stage("pair_sums") == pytest.approx(5 + 2)
+    assert times.of_stage(IDLE) == pytest.approx(10)
+
+
+def test_in_a_real_trace_what_a_loop_works_on_is_done_before_it(files, driver):
+    text = driver.program.text()
+    spans, frames = operation_spans(read_events(files.perfetto), read_operations(text))
+    runs = defaultdict(list)
+    for name, begin, end in spans:
+        runs[name].append((begin, end))
+    pairs = [
+        (end, loop_begin)
+        for given, loop in given_to_loops(text)
+        for begin, end in runs[given]
+        for loop_begin, _ in runs[loop]
+        if begin < loop_begin and any(a <= begin and loop_begin <= b for a, b in frames)
+    ]
+    assert len(pairs) > 20
+    assert all(end <= loop_begin for end, loop_begin in pairs)
+
+
+def given_to_loops(text: str) -> list[tuple[str, str]]:
+    """Every operation whose result a loop begins with, and the loop."""
+    made = dict(re.findall(r"^\s+(?:ROOT )?%(\S+) = (.*)$", text, re.MULTILINE))
+    found = []
+    for loop, how in made.items():
+        if of := re.search(r" while\(%([\w.-]+)\)", how):
+            given = made[of[1]].partition(" tuple(")[2].partition(")")[0]
+            found += [(name, loop) for name in re.findall(r"%([\w.-]+)", given)]
+    return found
