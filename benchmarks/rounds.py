@@ -2,6 +2,7 @@
 """The rounds: all processes compile, are checked, and then take turns."""
 
 import argparse
+import functools
 import os
 import platform
 import sys
@@ -15,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks import agreement
-from benchmarks.figures import Case, Figure, Measured, cases_for
+from benchmarks.figures import SMALL, Case, Figure, Measured, cases_for
 from benchmarks.process import Busy, PeerError, PeerProcess, available_cpus
-from engine.params import Params
+from engine.snapshot import Start
 from engine.study import standard
 
 # A turn has no more steps than these, some two lives of a list, so that all cases see much the
@@ -38,15 +39,14 @@ class Bench:
 
     def measure(self, figures: Sequence[Figure]) -> Measured:
         """Start what `figures` need, check it, and take the rounds."""
-        states = [self._state(n) for n in self.chosen.rods]
         fresh = any(figure.fresh for figure in figures)
         wants_rebuild = any(figure.key == "rebuild" for figure in figures)
         for name, case in cases_for(figures).items():
             _say(f"preparing {name}")
-            self._attempt(name, lambda name=name, case=case: self._prepare(name, case, states))
+            self._attempt(name, lambda name=name, case=case: self._prepare(name, case))
         if fresh:
             _say("filling the persistent cache")
-            self._attempt("first frame", lambda: self._first_frame(states[0], warm=True))
+            self._attempt("first frame", lambda: self._first_frame(warm=True))
         busy = Busy(self.peers.values())
         for i in range(self.chosen.rounds):
             _say(f"round {i + 1} of {self.chosen.rounds}")
@@ -55,7 +55,7 @@ class Bench:
             if wants_rebuild and "bacsim" in self.peers:
                 self._attempt("bacsim", self._rebuild)
             if fresh and "first frame" not in self.measured.refused:
-                self._attempt("first frame", lambda: self._fresh_starts(states[0]))
+                self._attempt("first frame", self._fresh_starts)
         self.machine |= {"load_after": _load(), "busy_cpus": round(busy.cpus(), 2)}
         for name in list(self.peers):
             _say(f"checking {name} again")
@@ -72,24 +72,24 @@ class Bench:
             if peer:
                 peer.close()
 
-    def _state(self, n: int) -> Path:
-        """A file with the state and parameters of `n` rods, made where it does not exist."""
+    def _state(self, size: int) -> Path:
+        """A file with a state and its parameters, made where it does not exist."""
+        n = self.chosen.rods[size]
         folder = self.chosen.states or self.folder
         path = folder / f"{n}.npz"
         if not path.exists():
             _say(f"making a state of {n:,} rods")
             folder.mkdir(parents=True, exist_ok=True)
-            start, params = developed_start(n)
-            values = asdict(params)
-            np.savez(path, pos=start.pos, theta=start.theta, activity=start.activity, **values)
+            start, params = developed_start(n), asdict(standard.standard_params(n))
+            np.savez(path, pos=start.pos, theta=start.theta, activity=start.activity, **params)
         return path
 
-    def _prepare(self, name: str, case: Case, states: Sequence[Path]) -> None:
+    def _prepare(self, name: str, case: Case) -> None:
         if case.threads > len(available_cpus()):
             raise PeerError(f"needs {case.threads} CPUs, and {len(available_cpus())} may be used")
         python = sys.executable if case.own else self.chosen.peers_python
         peer = PeerProcess(
-            [python, case.script, str(states[case.size]), *case.options],
+            [python, case.script, str(self._state(case.size)), *case.options],
             self.folder / f"{name}.log", case.threads, {"JAX_ENABLE_COMPILATION_CACHE": "false"},
         )  # fmt: skip
         self.open_peers.callback(peer.close)
@@ -126,34 +126,38 @@ class Bench:
         build, step = self.peers["bacsim"].ask("rebuild").split()
         self.measured.rebuild_s.append((float(build), float(step)))
 
-    def _first_frame(self, state: Path, *, warm: bool) -> dict[str, Any]:
+    def _first_frame(self, *, warm: bool) -> dict[str, Any]:
         cache = {"BACSIM_CACHE": str(self.folder / "cache") if warm else "off"}
-        command = [sys.executable, "first_frame.py", str(state)]
+        command = [sys.executable, "first_frame.py", str(self._state(SMALL))]
         with PeerProcess(command, self.folder / "first.log", more=cache) as fresh:
             return fresh.ready
 
-    def _fresh_starts(self, state: Path) -> None:
-        cold, warm = self._first_frame(state, warm=False), self._first_frame(state, warm=True)
+    def _fresh_starts(self) -> None:
+        cold, warm = self._first_frame(warm=False), self._first_frame(warm=True)
         if warm["cache"] != "hit":
             raise PeerError("the compiled program was not in the persistent cache")
         self.measured.cold.append(cold)
         self.measured.warm.append(warm)
 
 
-def developed_start(n: int) -> tuple[Any, Params]:
-    """The standard benchmark's relaxed state, developed for `DEVELOPED` steps, and its parameters.
+def developed_start(n: int) -> Start:
+    """The standard benchmark's relaxed state of `n` rods, developed for `DEVELOPED` steps.
 
     A state of copies is developed before it is copied: copies would stay copies anyway.
     """
+    m = standard.copies_for(n)
+    base = n // m**2
+    return standard.copied(_developed(base), standard.standard_params(base).space_size, m)
+
+
+@functools.cache
+def _developed(n: int) -> Start:
     from engine.driver import Driver
     from engine.params import Setup
-    from engine.snapshot import Start
 
-    m = standard.copies_for(n)
-    base, params = n // m**2, standard.standard_params(n // m**2)
-    last = Driver(Setup(rods=base), params, start=standard.relaxed_start(base)).advance(DEVELOPED)
-    start = Start(last.pos, last.theta, last.activity)
-    return standard.copied(start, params.space_size, m), standard.standard_params(n)
+    start = standard.relaxed_start(n)
+    last = Driver(Setup(rods=n), standard.standard_params(n), start=start).advance(DEVELOPED)
+    return Start(last.pos, last.theta, last.activity)
 
 
 def describe_machine() -> dict[str, Any]:
