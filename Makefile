@@ -39,7 +39,7 @@ peers: .venv-peers/stamp
 
 .venv-peers/stamp: benchmarks/requirements.txt
 	$(PYTHON) -m venv --clear .venv-peers
-	.venv-peers/bin/python -m pip install --quiet --only-binary :all: -r $<
+	.venv-peers/bin/python -m pip install --quiet --prefer-binary -r $<
 	touch $@
 
 clean:
