@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from engine import Driver, Params, Setup, Start
+from tests.engine.programs import shared_programs
 from tests.oracle import reference
 
 # The standard benchmark's box for 10⁶ rods, and the presets'.
@@ -23,7 +24,8 @@ STRIDES = 4e-4 * np.array([1.0, 0.075, 0.0025])
 def large_crowd() -> Driver:
     """Twenty rods on neighbour lists."""
     params = Params(space_size=1000.0)
-    return Driver(Setup(rods=20, kernel="neighbours"), params, start=patch(params))
+    with shared_programs():
+        return Driver(Setup(rods=20, kernel="neighbours"), params, start=patch(params))
 
 
 def patch(params: Params, where: float = 0.5) -> Start:

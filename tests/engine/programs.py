@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Drivers whose compiled programs are shared: each kernel and capacity compiles once a session."""
+
+import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from engine import Driver, Params, Setup
+from engine.capacity import Capacity
+from engine.program import Program, compile_program
+
+# Room for 64 rods, and for their lists at phi = 0.3 and a range of two body widths.
+ROOM = Capacity(rods=64, chunks=1, slots=32, candidates=64)
+
+FIFTY = Params(space_size=28.0, dt=0.003, activity_thresh=3.0)
+
+
+@functools.cache
+def _compiled(kernel: str, capacity: Capacity) -> Program:
+    return compile_program(Setup(rods=1), kernel, capacity, "")
+
+
+def compile_once(setup: Setup, kernel: str, capacity: Capacity, reason: str) -> Program:
+    """Like `compile_program`, but a program that is at hand already is not compiled again."""
+    program = _compiled(kernel, capacity)
+    return replace(program, record=replace(program.record, reason=reason))
+
+
+@contextmanager
+def shared_programs(room: Capacity = ROOM) -> Iterator[None]:
+    """Drivers that are made inside begin with the capacity `room`; nobody compiles anew."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("engine.runner.compile_program", compile_once)
+        patch.setattr("engine.runner.capacity_for", lambda *_: room)
+        yield
+
+
+def fifty(kernel: str) -> Driver:
+    """Fifty rods, relaxed, at step 0."""
+    with shared_programs():
+        return Driver(Setup(rods=50, kernel=kernel), FIFTY, seed=5)

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rods that come and go: names that last, places that stay empty, and nothing compiled."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine import Driver, ParameterError, Params, Setup, SimulationError, Snapshot, Start
+from tests.engine import seam
+from tests.engine.programs import FIFTY, fifty, shared_programs
+from tests.engine.test_compiles import compile_events
+from tests.oracle import reference
+
+
+@pytest.fixture(params=seam.KERNEL_NAMES)
+def driver(request) -> Driver:
+    """Fifty rods on each kernel."""
+    return fifty(request.param)
+
+
+@pytest.fixture(scope="module")
+def _quick() -> Driver:
+    return fifty("rowsum")
+
+
+@pytest.fixture
+def quick(_quick: Driver) -> Driver:
+    """Fifty rods for what no kernel has a part in."""
+    _quick.rebuild(Setup(rods=50, kernel="rowsum"), FIFTY, 5)
+    return _quick
+
+
+def added(driver: Driver, pos, theta, activity=0.0) -> list[int]:
+    """`add` with arrays, since lists fail the check of types that tests run under."""
+    return driver.add(*(np.array(a) for a in (pos, theta, activity))).tolist()
+
+
+def removed(driver: Driver, ids) -> None:
+    driver.remove(np.array(ids))
+
+
+def ids_of(snapshot: Snapshot) -> np.ndarray:
+    return np.arange(snapshot.n) if snapshot.ids is None else snapshot.ids
+
+
+def rods_of(snapshot: Snapshot) -> reference.Rods:
+    return reference.rods(snapshot.pos, snapshot.theta, snapshot.activity)
+
+
+def test_rods_keep_name_and_place_when_others_come_and_go(driver):
+    before = driver.advance(10)
+    assert np.array_equal(driver.ids, np.arange(50))
+    gone = [0, 7, 31, 49]
+    with compile_events() as seen:
+        removed(driver, gone)
+        fewer = driver.snapshot()
+        driver.advance(5)
+        last = driver.snapshot()
+        new = added(driver, [[3.0, 4.0], [29.5, -1.0], [9.0, 9.0]], [0.5, 1.0, -2.0], [1.0, 0.2, 0])
+        more = driver.snapshot()
+        single = added(driver, (20.0, 21.0), 0.25)
+        driver.advance(5)
+    assert seen == []
+    assert (driver.stats.growths, driver.stats.rods) == (0, 50)
+    assert driver.setup.rods == driver.snapshot().n == 50
+
+    kept = np.setdiff1d(np.arange(50), gone)
+    assert np.array_equal(ids_of(fewer), kept)
+    assert np.array_equal(fewer.rods, before.rods[kept])
+    assert (fewer.step, fewer.time) == (before.step, before.time)
+    assert fewer.observables["mean_speed"] == before.observables["mean_speed"]
+    assert new == [50, 51, 52]
+    assert single == [53]
+    assert np.array_equal(ids_of(more), [*kept, 50, 51, 52])
+    assert np.array_equal(more.rods[:46], last.rods)
+    expected = [[3.0, 4.0, 0.5, 1.0], [1.5, 27.0, 1.0, 0.2], [9.0, 9.0, -2.0, 0.0]]
+    np.testing.assert_array_equal(more.rods[46:], np.float32(expected))
+    end = driver.snapshot()
+    assert np.array_equal(ids_of(end), [*kept, 50, 51, 52, 53])
+    assert np.array_equal(driver.ids, ids_of(end))
+    assert end.step == 20
+    assert end.time == pytest.approx(20 * 0.003)
+
+
+def test_a_name_is_never_used_again(quick):
+    """Also where as many come as have gone, so that the number of rods is the old one."""
+    removed(quick, [48, 49])
+    assert added(quick, [[5.0, 5.0], [9.0, 9.0]], [0.0, 0.0]) == [50, 51]
+    assert np.array_equal(ids_of(quick.snapshot()), [*range(48), 50, 51])
+    removed(quick, [51, 50, 51])
+    assert added(quick, [[5.0, 5.0], [9.0, 9.0]], [0.0, 0.0]) == [52, 53]
+    assert np.array_equal(ids_of(quick.advance(1)), [*range(48), 52, 53])
+    removed(quick, [])
+    assert quick.snapshot().n == 50
+
+
+def test_a_step_is_that_of_the_rods_there_are(driver):
+    """Force, thrust, sensing and averages: an empty place takes no part, one used again does."""
+    removed(driver, np.arange(10, 30))
+    added(driver, [[14.0, 14.0], [14.6, 14.5]], [0.3, 0.4], [1.0, 1.0])
+    removed(driver, [0])
+    driver.set(F_prop=6.0)
+    for _ in range(2):
+        before = driver.snapshot()
+        after = driver.advance(1)
+        params = Params(**{k: float(np.float32(v)) for k, v in vars(driver.params).items()})
+        true = reference.one_timestep(rods_of(before), params)
+        off = reference.minimum_image(after.pos - true.pos, params.space_size)
+        assert np.abs(off).max() < 2e-5
+        assert np.abs(np.sin(after.theta - true.theta)).max() < 2e-5
+        np.testing.assert_allclose(after.activity, true.activity, rtol=0, atol=1e-5)
+        assert np.hypot(*reference.pairs(rods_of(before), params).force[-1].sum(0)) > 1
+
+        velocity, _ = reference.velocities(rods_of(before), params)
+        theta, activity = np.float64(after.theta), np.float64(after.activity)
+        expected = {
+            "active_fraction": (activity > 0.5).mean(),
+            "mean_activity": activity.mean(),
+            "polar_order": np.hypot(np.cos(theta).mean(), np.sin(theta).mean()),
+            "nematic_order": np.hypot(np.cos(2 * theta).mean(), np.sin(2 * theta).mean()),
+            "mean_speed": np.hypot(*velocity.T).mean(),
+        }
+        assert dict(after.observables) == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+
+def test_removing_and_adding_the_same_rods_changes_no_bit_of_the_others_places(driver):
+    """Twenty rods at rest, far from each other, some replaced over and over."""
+    pos = 5.0 + 20.0 * np.stack(np.divmod(np.arange(25.0), 5), axis=1)
+    params = Params(space_size=110.0, activity_width=0.0)
+    setup = Setup(rods=25, kernel=driver.setup.kernel)
+    driver.rebuild(setup, params, start=Start(pos, np.zeros(25), np.zeros(25)))
+    for k in range(5):
+        removed(driver, driver.ids[-2:])
+        assert added(driver, pos[-2:], [0.0, 0.0]) == [25 + 2 * k, 26 + 2 * k]
+        end = driver.advance(7)
+        assert np.array_equal(end.pos, np.float32(pos))
+        assert np.array_equal(ids_of(end), [*range(23), 25 + 2 * k, 26 + 2 * k])
+
+
+def test_what_a_rod_draws_does_not_depend_on_the_others(driver):
+    """Lone rods with noise: those that stay go the way that they would have gone."""
+    pos = 5.0 + 20.0 * np.stack(np.divmod(np.arange(25.0), 5), axis=1)
+    params = Params(space_size=110.0, D_r=0.1, D_t=0.01)
+    start = Start(pos, np.linspace(-3, 3, 25), np.zeros(25))
+    setup = Setup(rods=25, kernel=driver.setup.kernel)
+    driver.rebuild(setup, params, 8, start)
+    whole = driver.advance(40)
+    driver.rebuild(setup, params, 8, start)
+    removed(driver, [0, 3, 4, 24])
+    added(driver, [[8.0, 14.0]], [0.0])
+    part = driver.advance(40)
+    kept = ids_of(part)[:-1]
+    assert np.array_equal(part.rods[:-1], whole.rods[kept])
+    assert not np.allclose(part.rods[-1, 2], whole.rods[24, 2])
+
+
+@pytest.mark.parametrize("start", [None, "given"])
+def test_reset_goes_back_to_the_rods_of_the_start(quick, start):
+    if start:
+        quick.rebuild(start=Start(*(a.copy() for a in rods_of(quick.snapshot()))))
+    begin = quick.snapshot()
+    quick.advance(3)
+    removed(quick, [1, 2, 3])
+    added(quick, (5.0, 5.0), 0.0)
+    quick.advance(3)
+    quick.reset()
+    again = quick.snapshot()
+    assert (again.step, again.n) == (0, 50)
+    assert np.array_equal(again.rods, begin.rods)
+    assert np.array_equal(ids_of(again), np.arange(50))
+    assert added(quick, (5.0, 5.0), 0.0) == [50]
+
+
+def test_names_outlast_edits(driver):
+    removed(driver, [4, 9])
+    kept = np.setdiff1d(np.arange(50), [4, 9])
+    for values in ({"space_size": 30.0}, {"length": 4.2}, {"radius": 0.52}):
+        driver.set(**values)
+        assert np.array_equal(ids_of(driver.advance(2)), kept)
+
+
+def test_what_is_told_of_a_rod_names_it(driver):
+    removed(driver, np.arange(2, 40))
+    ids = added(driver, [[5.0, 5.0], [5.05, 5.02]], [0.0, 0.01])
+    driver.set(k_cc=1e5)
+    with pytest.raises(SimulationError) as caught:
+        driver.advance(1)
+    assert any(f"rod {k} " in str(caught.value) for k in ids)
+
+
+NAN = float("nan")
+REFUSED = {
+    "an unknown rod": lambda d: removed(d, [3, 50]),
+    "a negative id": lambda d: removed(d, -1),
+    "a name in words": lambda d: removed(d, ["3"]),
+    "a mask": lambda d: removed(d, np.arange(50) < 5),
+    "half a rod": lambda d: removed(d, [2.5]),
+    "all rods": lambda d: removed(d, d.ids),
+    "unequal arrays": lambda d: added(d, [[1.0, 1.0], [9.0, 9.0]], [0.0]),
+    "places in space": lambda d: added(d, [[1.0, 1.0, 1.0]], [0.0]),
+    "half a place": lambda d: added(d, 3.0, 0.0),
+    "a place in words": lambda d: added(d, [["a", "b"]], [0.0]),
+    "unequal places": lambda d: added(d, np.array([[1.0, 2.0], [1.0]], object), [0.0, 0.0]),
+    "a table of angles": lambda d: added(d, [[1.0, 1.0]], [[0.0]]),
+    "more activities than rods": lambda d: added(d, [[1.0, 1.0]], [0.0], [1.0, 1.0]),
+    "NaN": lambda d: added(d, [[1.0, NAN]], [0.0]),
+    "infinity": lambda d: added(d, [[1.0, 1.0]], [math.inf]),
+    "activity 1.5": lambda d: added(d, [[1.0, 1.0]], [0.0], 1.5),
+    "too many for the box": lambda d: added(d, np.ones((200, 2)), np.zeros(200)),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_makes_no_sense_is_refused_and_changes_nothing(quick, what):
+    removed(quick, [11])
+    before, compiles = quick.advance(4), quick.stats.compiles
+    with pytest.raises(ParameterError) as caught:
+        REFUSED[what](quick)
+    assert caught.value.remedy
+    assert quick.snapshot() is before
+    assert (quick.stats.compiles, quick.stats.growths) == (compiles, 0)
+    assert np.array_equal(quick.ids, ids_of(before))
+    after = quick.advance(4)
+    quick.reset()
+    removed(quick, [11])
+    quick.advance(4)
+    assert np.array_equal(quick.advance(4).rods, after.rods)
+    assert added(quick, (5.0, 5.0), 0.0) == [50]
+
+
+def test_more_rods_than_there_is_room_for_are_one_growth():
+    with shared_programs():
+        driver = Driver(Setup(rods=60, kernel="neighbours"), replace(FIFTY, space_size=40.0), 5)
+    removed(driver, [10])
+    before = driver.advance(3)
+    first = driver.program.capacity
+    pos = np.stack(np.divmod(np.arange(12.0), 4), axis=1) * 9 + 2
+    ids = added(driver, pos, np.zeros(12))
+    more = driver.snapshot()
+    stats = driver.stats
+    assert (stats.compiles, stats.growths, stats.rods, stats.capacity) == (1, 1, 71, 80)
+    assert stats.last.reason == "growth: more rods"
+    assert driver.program.capacity.slots >= first.slots
+    assert driver.program.capacity.candidates >= first.candidates
+    assert ids == list(range(60, 72))
+    assert np.array_equal(more.rods[:59], before.rods)
+    assert (more.step, more.time) == (before.step, before.time)
+    with compile_events() as seen:
+        driver.advance(20)
+        removed(driver, ids)
+        assert np.array_equal(ids_of(driver.advance(1)), ids_of(before))
+        added(driver, pos, np.zeros(12))
+    assert seen == []
+    assert driver.stats.growths == 1
+
+
+def test_more_rods_than_there_is_memory_for_are_refused(quick, monkeypatch):
+    before = quick.advance(2)
+    monkeypatch.setattr("engine.program.available_bytes", lambda: 1000)
+    with pytest.raises(ParameterError, match="memory"):
+        added(quick, np.zeros((20, 2)), np.zeros(20))
+    assert quick.snapshot() is before
+    assert (quick.stats.rods, quick.stats.growths) == (50, 0)
+    assert quick.advance(1).step == 3

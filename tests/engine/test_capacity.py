@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Arrays that are outgrown in the midst of a run: nobody can tell from its bits that they were."""
+
+import jax
+import numpy as np
+import pytest
+
+import engine.program
+import engine.runner
+from engine import Driver, Params, Setup, SimulationError, Start
+from engine.capacity import Capacity, Demand, capacity_for, grown
+from engine.kernels import CROSSOVER, resolve
+from engine.state import State
+from tests.engine.programs import ROOM, compile_once, shared_programs
+
+# Active rods on a ring, which swim to its centre: neighbours become more all the time.
+RODS, STEPS = 60, 700
+SETUP = Setup(rods=RODS, kernel="neighbours")
+PARAMS = Params(
+    space_size=80.0, k_cc=5.0, dt=0.02, activity_thresh=-2.0, activity_width=1.0, D_r=0.002
+)
+LARGE = ROOM
+FEW_SLOTS, FEW_CANDIDATES = LARGE._replace(slots=16), LARGE._replace(candidates=32)
+TIGHT = pytest.mark.parametrize(
+    "room", [FEW_SLOTS, FEW_CANDIDATES], ids=["few slots", "few candidates"]
+)
+
+
+def ring() -> Start:
+    rng = np.random.default_rng(4)
+    angle, radius = rng.uniform(-np.pi, np.pi, RODS), rng.uniform(8, 26, RODS)
+    pos = 40 + radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return Start(pos, angle + np.pi, np.ones(RODS))
+
+
+def begun_with(room: Capacity) -> Driver:
+    """The ring, in arrays of that size."""
+    with shared_programs(room):
+        return Driver(SETUP, PARAMS, 3, ring())
+
+
+@pytest.fixture(autouse=True)
+def _compile_once(monkeypatch):
+    """For growths as well."""
+    monkeypatch.setattr("engine.runner.compile_program", compile_once)
+
+
+def in_slices(driver: Driver, K: int, steps: int = STEPS) -> list[np.ndarray]:
+    """The rods after every 100 steps, taken in batches of K."""
+    seen = []
+    for stop in range(100, steps + 1, 100):
+        while driver.step < stop:
+            driver.advance(min(K, stop - driver.step))
+        seen.append(driver.snapshot().rods.copy())
+    return seen
+
+
+def same_state(one: State, other: State) -> None:
+    """To the last bit, but for what the lists have room for."""
+    assert one.neighbours is not None
+    assert other.neighbours is not None
+    slots = min(len(one.neighbours.table), len(other.neighbours.table))
+    assert int(one.neighbours.most) <= slots
+    used = int(np.max(one.neighbours.used))
+    pair = [
+        state._replace(neighbours=state.neighbours._replace(table=state.neighbours.table[:used]))
+        for state in (one, other)
+    ]
+    jax.tree.map(np.testing.assert_array_equal, *pair)
+
+
+@TIGHT
+@pytest.mark.parametrize("K", [1, 64, STEPS])
+def test_a_run_that_grew_has_the_bits_of_one_that_began_large(room, K):
+    large, small = begun_with(LARGE), begun_with(room)
+    expected = in_slices(large, 100)
+    got = in_slices(small, K)
+    assert small.step == STEPS
+    assert small.time == large.time == pytest.approx(STEPS * 0.02)
+    np.testing.assert_array_equal(got, expected)
+    assert small.snapshot().observables == large.snapshot().observables
+    same_state(small._runner._state, large._runner._state)
+    assert small.program.capacity == LARGE
+
+    stats = small.stats
+    assert (stats.compiles, stats.growths) == (1, 1)
+    assert stats.last.reason == "growth: longer neighbour lists"
+    assert stats.compile_seconds > stats.last.seconds
+    assert large.stats.growths == 0
+    of, room = stats.neighbours, small.program.capacity
+    assert (of.slots, of.candidate_room) == (room.slots, room.candidates)
+    assert 0 < of.mean < of.most <= of.slots
+    assert of.most < of.candidates <= of.candidate_room
+    assert of.rebuilds_per_1000 > 0
+
+
+def test_it_grows_in_the_midst_of_a_batch():
+    """Or the tests above would show little."""
+    for room in (FEW_SLOTS, FEW_CANDIDATES):
+        driver = begun_with(room)
+        driver.advance(50)
+        assert driver.stats.growths == 0
+
+
+def test_step_times_leave_out_the_compile_of_a_growth(monkeypatch):
+    """By a clock that only moves when a batch ends, by a second, and by a day for a compile."""
+    now = iter(range(10**6))
+    driver = begun_with(FEW_SLOTS)
+
+    def slowly(*arguments):
+        for _ in range(86400):
+            next(now)
+        return compile_once(*arguments)
+
+    monkeypatch.setattr(engine.runner, "compile_program", slowly)
+    monkeypatch.setattr(engine.runner.time, "perf_counter", lambda: next(now))
+    driver.advance(STEPS)
+    stats = driver.stats
+    assert stats.growths == 1
+    # Two runs of the program, one on each side of the growth.
+    assert stats.step_seconds * STEPS == pytest.approx(2)
+
+
+def test_a_growth_that_finds_no_memory_is_told_and_the_run_can_go_on(monkeypatch):
+    large, small = begun_with(LARGE), begun_with(FEW_SLOTS)
+    with monkeypatch.context() as full:
+        full.setattr(engine.program, "available_bytes", lambda: 1000)
+        with pytest.raises(SimulationError) as caught:
+            small.advance(STEPS)
+        stopped = small.snapshot()
+        assert 50 < stopped.step < STEPS
+        assert caught.value.step == stopped.step
+        assert caught.value.snapshot is stopped
+        said = str(caught.value)
+        for part in (f"Step {stopped.step + 1} ", f"rods = {RODS}", "memory", "Take fewer rods"):
+            assert part in said
+        assert said == said.strip()
+        assert "fewer rods" in caught.value.remedy
+        # As long as nothing changes, the same again; no step is lost or taken twice.
+        with pytest.raises(SimulationError):
+            small.advance(STEPS)
+        assert np.array_equal(small.snapshot().rods, stopped.rods)
+        assert np.array_equal(large.advance(stopped.step).rods, stopped.rods)
+        assert small.stats.growths == 0
+    end = small.advance(STEPS - stopped.step)
+    assert end.step == STEPS
+    assert np.array_equal(end.rods, large.advance(STEPS - stopped.step).rods)
+    assert small.stats.growths == 1
+
+
+@pytest.mark.parametrize("edit", [{"sensing_range": 0.5}, {"F_prop": 2.0}], ids=str)
+def test_an_edit_helps_where_there_is_no_memory_for_longer_lists(monkeypatch, edit):
+    """A shorter range makes the lists fit; where it does not, that is told again."""
+    driver = begun_with(FEW_SLOTS)
+    monkeypatch.setattr(engine.program, "available_bytes", lambda: 1000)
+    with pytest.raises(SimulationError):
+        driver.advance(STEPS)
+    driver.set(**edit)
+    if "sensing_range" in edit:
+        step = driver.step
+        assert driver.advance(20).step == step + 20
+    else:
+        with pytest.raises(SimulationError):
+            driver.advance(20)
+
+
+@pytest.mark.parametrize("rods", [1, 2, 63, 64, 65, 100, 1000, 1024, 1025, 5000, 10**6])
+@pytest.mark.parametrize("platform", ["cpu", "gpu"])
+def test_capacities_leave_room_and_divide_into_chunks(rods, platform):
+    params = Params(space_size=max(12.0, 4.0 * rods**0.5))
+    room = capacity_for(rods, params, platform)
+    assert rods <= room.rods <= max(64, 1.25 * rods + 1)
+    assert room.rods % room.chunks == 0
+    assert room.rods // room.chunks <= (1024 if platform == "cpu" else room.rods)
+    assert room.slots % 8 == room.candidates % 32 == 0
+    assert 32 * room.words == room.candidates
+    # Nobody has more neighbours than there are others.
+    assert 8 <= room.slots <= max(room.rods, 8)
+
+
+def test_a_few_more_rods_fit_the_same_arrays():
+    sizes = {capacity_for(rods, Params(), "cpu").rods for rods in range(1025, 2049)}
+    assert len(sizes) == 4
+
+
+def test_growing_meets_the_demand_with_room_to_spare():
+    room = Capacity(1000, 1, 16, 64)
+    assert grown(room, Demand(16, 64)) == room
+    assert grown(room, Demand(17, 64)) == room._replace(slots=32)
+    assert grown(room, Demand(3, 65)) == room._replace(candidates=128)
+    # No rod can have more than all.
+    assert grown(room, Demand(990, 999)) == room._replace(slots=1000, candidates=1024)
+
+
+@pytest.mark.parametrize("rods", [1, CROSSOVER - 1, CROSSOVER, 10**6])
+def test_auto_takes_lists_from_the_crossover_on_and_says_why(rods):
+    kernel, reason = resolve(Setup(rods=rods))
+    assert kernel == ("neighbours" if rods >= CROSSOVER else "rowsum")
+    assert reason.startswith("auto: ")
+    assert str(CROSSOVER) in reason
+    for asked in ("naive", "rowsum", "neighbours"):
+        assert resolve(Setup(rods=rods, kernel=asked)) == (asked, "as asked for")
+
+
+def test_the_figures_tell_kernel_and_room(crowd, pair):
+    crowd.advance(5)
+    assert (crowd.stats.kernel, crowd.stats.kernel_reason) == resolve(Setup(rods=150))
+    assert (crowd.stats.rods, crowd.stats.capacity) == (150, 160)
+    assert crowd.stats.neighbours is not None
+    assert (pair.stats.kernel, pair.stats.kernel_reason) == resolve(Setup(rods=2))
+    assert (pair.stats.rods, pair.stats.capacity) == (2, 64)
+    assert pair.stats.neighbours is None
