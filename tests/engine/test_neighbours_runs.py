@@ -92,7 +92,7 @@ def test_a_list_counts_the_steps_since_it_was_built(many):
     """From which the next skin follows."""
     many.set(F_prop=4.0)
     old, ages = None, []
-    for _ in range(100):
+    for _ in range(250):
         many.advance(1)
         now = host(many).neighbours
         if old is not None:
