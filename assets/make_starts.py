@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Develop the presets and keep their states, so that the first frame already swarms.
 
-    python assets/make_starts.py [--device cpu|gpu] [PRESET ...]
+    python assets/make_starts.py [PRESET ...]
 
-Each preset runs from its random start for so many seconds of viewing, with the number of rods of
-the given kind of device, and is written beside its TOML file.
+Each preset runs from its random start for so many seconds of viewing, and is written beside its
+TOML file.
 """
 
 import argparse
@@ -21,11 +21,9 @@ DEFAULT_SECONDS = 30
 def main() -> None:
     """Develop what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
     parser.add_argument("presets", nargs="*", default=preset_names())
-    arguments = parser.parse_args()
-    for name in arguments.presets:
-        run = load_preset(name, device_kind=arguments.device)
+    for name in parser.parse_args().presets:
+        run = load_preset(name)
         driver = Driver(run.setup, run.params, run.seed)
         for _ in range(int(SECONDS.get(name, DEFAULT_SECONDS) * run.fps)):
             driver.advance(run.K)

@@ -21,6 +21,7 @@ from bacsim_gui.flags import (
     whole,
 )
 from bacsim_gui.logfile import start_log
+from bacsim_gui.presets import Run
 
 
 def parser() -> argparse.ArgumentParser:
@@ -48,11 +49,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = command.parse_args(argv)
     try:
         frames = whole("frames", arguments.frames, 1)
-        make_run(arguments, "cpu")
+        run = make_run(arguments)
         screenshot = _picture_path(arguments.screenshot)
     except (ValueError, OSError) as error:
         command.error(str(error))
-    return show_window(arguments, frames, screenshot)
+    preset = "" if arguments.config is not None else arguments.preset or DEFAULT_PRESET
+    return show_window(run, preset, frames, screenshot)
 
 
 def _picture_path(text: str | None) -> Path | None:
@@ -67,7 +69,7 @@ def _picture_path(text: str | None) -> Path | None:
     return path
 
 
-def show_window(arguments: argparse.Namespace, frames: int | None, screenshot: Path | None) -> int:
+def show_window(run: Run, preset: str, frames: int | None, screenshot: Path | None) -> int:
     """Build the window and run it until it is closed."""
     start_log("bacsim-gui", on_screen=True)
     from bacsim_gui.bootstrap import prepare_window, window_problem
@@ -85,10 +87,8 @@ def show_window(arguments: argparse.Namespace, frames: int | None, screenshot: P
     app = QApplication(sys.argv[:1])
     app.setApplicationName("bacsim")
     theme.apply(app)
-    preset = "" if arguments.config is not None else arguments.preset or DEFAULT_PRESET
     window = Window(
-        lambda kind: make_run(arguments, kind), preset, movie_folder=movie_folder(),
-        frames=frames, screenshot=screenshot,
+        run, preset, movie_folder=movie_folder(), frames=frames, screenshot=screenshot,
         device_note=device_note(),
     )  # fmt: skip
     # Without a hook of ours PyQt ends the process for any exception in a slot.

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from bacsim_gui import __version__
-from bacsim_gui.device import device_kind, device_note
+from bacsim_gui.device import device_note
 from bacsim_gui.flags import (
     PlainParser,
     add_run_flags,
@@ -132,14 +132,13 @@ def _add_trace(commands: "argparse._SubParsersAction[PlainParser]") -> None:
 
 def movie(arguments: argparse.Namespace, command: PlainParser) -> None:
     """Make a movie and print where it is."""
-    order, run = _checked(command, lambda: (_movie_order(arguments), make_run(arguments, "cpu")))
+    order, run = _checked(command, lambda: (_movie_order(arguments), make_run(arguments)))
     _prepare()
     from bacsim_gui.bootstrap import missing_libraries_message, missing_system_libraries
 
     missing = missing_system_libraries(headless=True)
     if missing:
         raise RunError(missing_libraries_message(missing))
-    run = _run_on_device(arguments, run)
     from bacsim_gui.movie import MovieError, make_movie
     from bacsim_gui.movie_files import unfinished_recordings
     from bacsim_gui.progress import Progress
@@ -228,13 +227,12 @@ def trace(arguments: argparse.Namespace, command: PlainParser) -> None:
     """Trace some frames and print the summary."""
 
     def order() -> "tuple[Run, int, int]":
-        run = make_run(arguments, "cpu")
+        run = make_run(arguments)
         frames = whole("frames", arguments.frames, 1) or TRACE_FRAMES
         return run, frames, TRACE_STEPS if arguments.K is None else run.K
 
     run, frames, K = _checked(command, order)
     _prepare()
-    run = _run_on_device(arguments, run)
     from bacsim_gui.progress import Progress
     from engine.driver import Driver, SimulationError
     from engine.study.trace import TraceError
@@ -276,11 +274,6 @@ def _prepare() -> None:
     prepare_headless()
 
 
-def _run_on_device(arguments: argparse.Namespace, run: "Run") -> "Run":
-    """The run as the device wants it: a GPU takes more rods of a preset."""
-    return run if device_kind() == "cpu" else make_run(arguments, "gpu")
-
-
 def _say_run(run: "Run", progress: "Progress") -> None:
     from engine.kernels import resolve
     from engine.program import device_name
@@ -289,7 +282,7 @@ def _say_run(run: "Run", progress: "Progress") -> None:
     kernel, why = resolve(setup)
     progress.say(
         f"{run.title}: {setup.rods:,} rods, packing fraction {phi:.2f}, kernel {kernel} ({why}), "
-        f"seed {run.seed}, on {device_name()}. {run.note}".rstrip()
+        f"seed {run.seed}, on {device_name()}."
     )
     for text in (device_note(), *schema.warnings_for(setup, run.params)):
         if text:

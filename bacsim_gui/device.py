@@ -1,17 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which device computes here, and what set-up found out about a card that does not."""
+"""What set-up found out about a card that does not compute."""
 
 import json
 import sys
 from pathlib import Path
-from typing import Literal
-
-
-def device_kind() -> Literal["cpu", "gpu"]:
-    """The kind of device that steps run on; imports JAX."""
-    import jax
-
-    return "cpu" if jax.default_backend() == "cpu" else "gpu"
 
 
 def device_note() -> str:

@@ -71,6 +71,8 @@ class Worker:
 
     def run(self) -> None:
         """Follow orders until the end."""
+        # A failure belongs to the order that was there when it happened.
+        self._wanted = self._seam.order
         self._attempt(self._start_jax)
         while not self._seam.stopping:
             wanted = self._seam.order
@@ -121,10 +123,7 @@ class Worker:
         import jax
 
         device = jax.devices()[0]
-        if device.platform == "cpu":
-            self._seam.tell(device_kind="cpu", device="CPU")
-        else:
-            self._seam.tell(device_kind="gpu", device=device.device_kind)
+        self._seam.tell(device="CPU" if device.platform == "cpu" else device.device_kind)
 
     def _build(self, order: Build, wanted: Wanted) -> None:
         self._build_tried = order.serial

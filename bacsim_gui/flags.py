@@ -115,8 +115,8 @@ def whole_numbers(name: str, text: str, least: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(value for value in found if value is not None))
 
 
-def make_run(arguments: argparse.Namespace, device_kind: str) -> Run:
-    """What the flags of `add_run_flags` ask for, on a device of this kind ("cpu" or "gpu").
+def make_run(arguments: argparse.Namespace) -> Run:
+    """What the flags of `add_run_flags` ask for.
 
     Raises `ValueError` (mostly `ParameterError`) or `OSError` with a plain message.
     """
@@ -133,8 +133,7 @@ def make_run(arguments: argparse.Namespace, device_kind: str) -> Run:
         rods = values.pop("rods", None)
         count = None if rods is None else int(schema.coerce("rods", rods))
         name = arguments.preset or DEFAULT_PRESET
-        kind = "cpu" if device_kind == "cpu" else "gpu"
-        run = load_preset(name, device_kind=kind, rods=count)
+        run = load_preset(name, rods=count)
     run = run.with_values(**values)
     seed, K = whole("seed", arguments.seed, 0), whole("K", arguments.K, 1)
     if seed is not None:

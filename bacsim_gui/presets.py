@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 import tomli_w
@@ -28,8 +28,7 @@ _SHARES = 2**16
 class Run:
     """All that a run begins with: setup, parameters, seed, speed and, where there are any, arrays.
 
-    `K` steps pass between two frames at `fps` frames a second. `note` tells in plain words why
-    there are as many rods as there are.
+    `K` steps pass between two frames at `fps` frames a second.
     """
 
     title: str = "Own run"
@@ -40,7 +39,6 @@ class Run:
     fps: float = 60.0
     seed: int = 1
     start: Start | None = None
-    note: str = ""
 
     def movie_steps(self, movie_fps: float) -> int:
         """Steps between two frames of a movie, so that it runs at the pace of the window."""
@@ -80,7 +78,7 @@ class Run:
         side = schema.space_size_for(setup.rods, phi, self.params)
         least = schema.smallest_space_size(self.params)
         params = replace(self.params, space_size=max(side, least))
-        return replace(self, setup=setup, params=params, start=None, note="")
+        return replace(self, setup=setup, params=params, start=None)
 
     def with_values(self, **values: object) -> "Run":
         """The same run with some declared parameters changed.
@@ -108,32 +106,19 @@ def preset_names() -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda name: name != "swarming"))
 
 
-def load_preset(
-    name: str, *, device_kind: Literal["cpu", "gpu"] = "cpu", rods: int | None = None
-) -> Run:
-    """The preset `name`, with as many rods as the device animates at the preset's pace.
+def load_preset(name: str, *, rods: int | None = None) -> Run:
+    """The preset `name`, or the same crowd of another number of rods.
 
-    `rods` overrides that number. Raises `ParameterError` for an unknown name.
+    Raises `ParameterError` for an unknown name.
     """
     if name not in preset_names():
         near = difflib.get_close_matches(name, preset_names(), n=1)
         known = f"Did you mean {near[0]}?" if near else f"Known are: {', '.join(preset_names())}."
         raise ParameterError("preset", name, "is not known", known)
     path = assets_dir() / "presets" / f"{name}.toml"
-    table = _read_toml(path)
-    run = _run_from(table, str(path))
+    run = load_config(path)
     if rods is not None:
         run = run.with_rods(rods)
-    elif device_kind == "cpu":
-        full = run.setup.rods
-        run = run.with_rods(table["rods_on_cpu"])
-        pace = schema.pace(run.params, run.K * run.fps)
-        run = replace(
-            run,
-            note=f"{run.setup.rods:,} rods on the CPU, {full:,} on a GPU. At {run.fps:g} frames a "
-            f"second active ones pass {pace:.1f} body widths a second; a slower machine shows the "
-            "same more slowly.",
-        )
     start = path.with_name(f"{name}-{run.setup.rods}.npz")
     return replace(run, start=_read_start(start, run)) if start.exists() else run
 
@@ -168,7 +153,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise ParameterError("config", str(path), f"is not a TOML file: {error}", "") from error
 
 
-_TOP = ("title", "look_for", "packing_fraction", "rods_on_cpu", "setup", "params", "run")
+_TOP = ("title", "look_for", "packing_fraction", "setup", "params", "run")
 # The least and the largest value of each entry of [run].
 _RUN = {"K": (1, 2**31 - 1), "fps": (1, 1000), "seed": (0, 2**31 - 1)}
 

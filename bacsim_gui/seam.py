@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from bacsim_gui.pace import FrameClock
 from bacsim_gui.view import View
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from engine.driver import Stats
     from engine.snapshot import Snapshot
 
-DeviceKind = Literal["cpu", "gpu"]
 DEFAULT_FPS = 60.0
 # The longest wait for the display to acknowledge a frame: a hidden window paints nothing.
 PAINT_SECONDS = 0.25
@@ -123,7 +122,6 @@ class Status:
     since: float = 0.0
     reason: str = ""
     stats: "Stats | None" = None
-    device_kind: DeviceKind | None = None
     device: str = ""
     build: int = 0
     warnings: tuple[str, ...] = ()

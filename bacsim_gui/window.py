@@ -37,7 +37,7 @@ from bacsim_gui.panels.status import ProblemBanner, StatusBar
 from bacsim_gui.panels.transport import TransportBar
 from bacsim_gui.panels.view_panel import ViewPanel
 from bacsim_gui.recorder import Recorder
-from bacsim_gui.seam import DeviceKind, Frame, Movie, Problem, Status
+from bacsim_gui.seam import Frame, Movie, Problem, Status
 from bacsim_gui.session import Session
 
 log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ def movie_folder() -> Path:
 
 
 class Window(QMainWindow):
-    """The main window. `make_run(device_kind)` gives what to begin with, once the device is known.
+    """The main window, which begins with `run`.
 
     With `frames` it leaves after so many drawn frames; with `screenshot` it writes a picture of
     the whole window before it leaves. `exit_code` is what the program should return.
@@ -69,7 +69,7 @@ class Window(QMainWindow):
 
     def __init__(
         self,
-        make_run: Callable[[DeviceKind], presets.Run],
+        run: presets.Run,
         preset: str = "",
         *,
         movie_folder: Path,
@@ -80,17 +80,17 @@ class Window(QMainWindow):
         super().__init__()
         self.exit_code = 0
         self.frame: Frame | None = None
-        self._make_run = make_run
         self._frames_to_go = frames
         self._screenshot = screenshot
-        self._begun = self._closing = self._arranged = False
+        self._closing = self._arranged = False
         self._acknowledged = 0
         self._told = Status()
         self._rate = FrameRate()
-        self.session = Session(make_run("cpu"), movie_folder, preset)
+        self.session = Session(run, movie_folder, preset)
         self.engine = EngineThread(open_movie)
         self._build(device_note)
         self._connect()
+        self.session.begin()
         self.session.set_running(True)
         self._refresh()
 
@@ -289,11 +289,6 @@ class Window(QMainWindow):
 
     def _follow_status(self) -> None:
         status = self.engine.status
-        if status.device_kind and not self._begun and not self._closing:
-            self._begun = True
-            if status.device_kind != "cpu":
-                self.session.adopt(self._make_run(status.device_kind), self.session.preset)
-            self.session.begin()
         self._announce(status)
         self._refresh()
 
@@ -353,7 +348,7 @@ class Window(QMainWindow):
 
     def _load_preset(self, name: str) -> None:
         try:
-            run = presets.load_preset(name, device_kind=self.engine.status.device_kind or "cpu")
+            run = presets.load_preset(name)
         except (ValueError, OSError) as error:
             self.session.show_problem(str(error))
             return

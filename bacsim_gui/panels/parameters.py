@@ -77,8 +77,6 @@ class ParameterPanel(QWidget):
         self.title.setText(session.run.title)
         self.about.setText(session.run.look_for)
         self.about.setVisible(bool(session.run.look_for))
-        self.note.setText(session.run.note)
-        self.note.setVisible(bool(session.run.note))
         self.warning.setText("\n".join(session.warnings))
         self.warning_box.setVisible(bool(session.warnings))
         unsafe = session.params.dt > schema.largest_safe_dt(session.params)
@@ -115,9 +113,8 @@ class ParameterPanel(QWidget):
         rows.setSpacing(4)
         self.title = label(role="heading")
         self.about = label(wrap=True)
-        self.note = label(wrap=True)
-        for widget in (self.title, self.about, self.note):
-            rows.addWidget(widget)
+        rows.addWidget(self.title)
+        rows.addWidget(self.about)
         return card
 
     def _warning_box(self) -> QFrame:

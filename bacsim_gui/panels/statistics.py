@@ -2,7 +2,6 @@
 """What a step and a compile cost, and what the rods do; refreshed a few times a second."""
 
 import time
-from typing import TYPE_CHECKING
 
 from PyQt6.QtWidgets import QLabel, QWidget
 
@@ -10,9 +9,6 @@ from bacsim_gui.panels.layout import Figures, Group, label
 from bacsim_gui.seam import Frame, Status
 from bacsim_gui.session import Session
 from engine import schema
-
-if TYPE_CHECKING:
-    from engine.stats import ListStats
 
 PHASES = {
     "starting": "starting JAX",
@@ -101,11 +97,7 @@ class StatisticsPanel(Group):
         K = session.K if frame is None else frame.K
         self._show_speed(session, status, K, frames_per_second)
         self._show_compile(status)
-        lists = None if status.stats is None else status.stats.neighbours
-        for widget in (self.lists_heading, self.lists):
-            widget.setVisible(lists is not None)
-        if lists is not None:
-            self._show_lists(lists)
+        self._show_lists(status)
         if frame is not None:
             self._show_state(session, frame)
 
@@ -161,25 +153,34 @@ class StatisticsPanel(Group):
         )  # fmt: skip
         put("temporary memory", size(stats.temp_bytes), "Of the compiled K-step program.")
 
-    def _show_lists(self, lists: "ListStats") -> None:
-        put = self.lists.put
+    def _show_lists(self, status: Status) -> None:
+        """Show the figures of the lists; dashes before the first step, which makes them."""
+        put, stats = self.lists.put, status.stats
+        listed = stats is not None and stats.kernel == "neighbours"
+        for widget in (self.lists_heading, self.lists):
+            widget.setVisible(listed)
+        if stats is None or not listed:
+            return
+        lists = stats.neighbours
         put(
-            "neighbours a rod", f"{lists.mean:.1f}, most {lists.most} of {lists.slots}",
+            "neighbours a rod",
+            f"{lists.mean:.1f}, most {lists.most} of {lists.slots}" if lists else "–",
             "Rods in a rod's list: the mean, the most of any rod, and how many there is room for. "
             "More than that is a growth.",
         )  # fmt: skip
         put(
-            "tried for it, most", f"{lists.candidates} of {lists.candidate_room}",
+            "tried for it, most",
+            f"{lists.candidates} of {lists.candidate_room}" if lists else "–",
             "Nearby rods that are tried when a rod's list is made: the most of any rod, and how "
             "many there is room for.",
         )  # fmt: skip
         put(
-            "skin", f"{lists.skin:.3g} l",
+            "skin", f"{lists.skin:.3g} l" if lists else "–",
             "How far beyond its reach a rod's list goes. Lists are made anew once a rod has moved "
-            "by half of it. Chosen by the run itself: thick where rods are slow, thin in a crowd.",
+            "by half of it. Chosen by the run itself: thick where rods are fast, thin in a crowd.",
         )  # fmt: skip
         put(
-            "remade in 1,000 steps", f"{lists.rebuilds_per_1000:.3g} times",
+            "remade in 1,000 steps", f"{lists.rebuilds_per_1000:.3g} times" if lists else "–",
             "How often all lists are made anew, over recent steps.",
         )  # fmt: skip
 

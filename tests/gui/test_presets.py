@@ -10,8 +10,6 @@ from bacsim_gui.presets import load_config, load_preset, preset_names, save_conf
 from engine import Driver, ParameterError, schema
 from engine.snapshot import Snapshot
 
-DEVICES = ("cpu", "gpu")
-
 
 def test_the_first_preset_is_swarming_and_the_promised_ones_are_there():
     names = preset_names()
@@ -19,10 +17,9 @@ def test_the_first_preset_is_swarming_and_the_promised_ones_are_there():
     assert {"dilute", "turbulence", "contagion", "circle-swimmers"} <= set(names)
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", preset_names())
-def test_a_preset_can_be_simulated_without_a_warning(name, device):
-    run = load_preset(name, device_kind=device)
+def test_a_preset_can_be_simulated_without_a_warning(name):
+    run = load_preset(name)
     schema.check(run.setup, run.params)
     assert schema.warnings_for(run.setup, run.params) == ()
     assert run.look_for
@@ -31,18 +28,8 @@ def test_a_preset_can_be_simulated_without_a_warning(name, device):
 
 
 @pytest.mark.parametrize("name", preset_names())
-def test_a_cpu_gets_fewer_rods_in_the_same_crowd_and_is_told_so(name):
-    cpu, gpu = (load_preset(name, device_kind=device) for device in DEVICES)
-    assert cpu.setup.rods < gpu.setup.rods
-    phi = [schema.packing_fraction(run.setup, run.params) for run in (cpu, gpu)]
-    assert phi[0] == pytest.approx(phi[1])
-    assert f"{cpu.setup.rods:,} rods on the CPU" in cpu.note
-    assert f"{gpu.setup.rods:,} on a GPU" in cpu.note
-
-
-@pytest.mark.parametrize("name", preset_names())
 def test_a_developed_start_fits_its_preset(name):
-    run = load_preset(name, device_kind="cpu")
+    run = load_preset(name)
     assert run.start is not None
     assert run.start.pos.shape == (run.setup.rods, 2)
     assert run.start.pos.min() >= 0
@@ -52,7 +39,7 @@ def test_a_developed_start_fits_its_preset(name):
 
 def test_the_first_frame_of_swarming_swarms():
     """Flocks: both hues are there, and rods beside each other point the same way."""
-    run = load_preset("swarming", device_kind="cpu")
+    run = load_preset("swarming")
     driver = Driver(run.setup, run.params, run.seed, run.start)
     first = driver.snapshot()
     assert 0.3 < first.observables["active_fraction"] < 0.9
@@ -65,7 +52,7 @@ def test_the_first_frame_of_swarming_swarms():
 
 
 def test_other_numbers_of_rods_keep_the_packing_fraction_and_drop_the_arrays():
-    run = load_preset("swarming", device_kind="cpu")
+    run = load_preset("swarming")
     more = run.with_values(rods=700)
     assert more.start is None
     assert schema.packing_fraction(more.setup, more.params) == pytest.approx(0.3)
@@ -85,7 +72,7 @@ def test_other_numbers_of_rods_keep_the_packing_fraction_and_drop_the_arrays():
     ],
 )
 def test_the_developed_start_is_kept_only_where_it_fits(values, kept):
-    run = load_preset("swarming", device_kind="cpu").with_values(**values)
+    run = load_preset("swarming").with_values(**values)
     assert (run.start is not None) == kept
 
 
@@ -95,7 +82,7 @@ def test_an_unknown_preset_gets_a_suggestion():
 
 
 def test_a_configuration_comes_back_as_it_was_saved(tmp_path):
-    run = load_preset("contagion", device_kind="cpu")
+    run = load_preset("contagion")
     save_config(tmp_path / "mine.toml", run)
     again = load_config(tmp_path / "mine.toml")
     assert (again.setup, again.params, again.K, again.fps, again.seed, again.title) == (
@@ -140,7 +127,7 @@ def test_a_bad_configuration_is_refused_by_name(tmp_path, text, words):
 
 
 def test_a_start_file_loses_little(tmp_path):
-    run = load_preset("swarming", device_kind="cpu")
+    run = load_preset("swarming")
     rng = np.random.default_rng(1)
     side = run.params.space_size
     rods = rng.uniform([0, 0, -np.pi, 0], [side - 1, side - 1, np.pi, 1], (50, 4))

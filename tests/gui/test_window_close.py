@@ -18,7 +18,7 @@ pytestmark = pytest.mark.gl
 def window(qapp, tmp_path):
     theme.apply(qapp)
     run = load_preset("dilute", rods=60)
-    made = Window(lambda kind: run, "dilute", movie_folder=tmp_path)
+    made = Window(run, "dilute", movie_folder=tmp_path)
     made.resize(950, 650)
     made.show()
     yield made
