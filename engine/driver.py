@@ -21,7 +21,7 @@ from engine.schema import ParameterError
 from engine.snapshot import Snapshot, Start
 from engine.state import checked, random_start, start_activity
 from engine.stats import Stats
-from engine.step import RELAX_MOVE, Report, pack
+from engine.step import RELAX_MOVE, Packed, Report, pack
 from engine.timing import BatchTimes
 
 # Relaxation runs in batches until the fastest rod moves by less than this share of a body width a
@@ -328,7 +328,7 @@ class Driver:
             activity = start_activity(self._setup, params, pos)
         self._place(Start(pos, theta, activity), step)
 
-    def _run(self, K: int, packed: jax.Array | None = None, most_move: float = math.inf) -> Ran:
+    def _run(self, K: int, packed: Packed | None = None, most_move: float = math.inf) -> Ran:
         """Run the compiled program and wait for it. Survives a failing device."""
         given = self._packed if packed is None else packed
         try:

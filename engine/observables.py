@@ -41,5 +41,6 @@ def observe(
     ])  # fmt: skip
     means = jnp.sum(jnp.where(alive[None, :], averaged, 0), axis=1) / count
     active_fraction, mean_activity, mean_speed = means[:3]
-    polar, nematic = jnp.hypot(means[3], means[4]), jnp.hypot(means[5], means[6])
+    polar = jnp.sqrt(means[3] * means[3] + means[4] * means[4])
+    nematic = jnp.sqrt(means[5] * means[5] + means[6] * means[6])
     return Observables(active_fraction, mean_activity, polar, nematic, mean_speed)

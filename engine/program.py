@@ -11,10 +11,10 @@ import psutil
 
 from engine.capacity import Capacity
 from engine.kernels import KERNELS, is_listed
-from engine.params import Params, Setup
+from engine.params import Setup
 from engine.schema import ParameterError
 from engine.state import State, state_shapes
-from engine.step import Report, advance, pack
+from engine.step import PARAM_NAMES, Packed, Report, advance
 from engine.timing import CompileRecord, watch_compiles
 
 # State, sorted copies, accumulators and report of any kernel, in bytes a rod, generously; and what
@@ -36,7 +36,7 @@ class Program:
     record: CompileRecord
 
     def __call__(
-        self, state: State, packed: jax.Array, K: jax.Array, most_move: jax.Array
+        self, state: State, packed: Packed, K: jax.Array, most_move: jax.Array
     ) -> tuple[State, Report]:
         """Run `advance`; `state` is donated."""
         return self.compiled(state, packed, K, most_move)
@@ -88,7 +88,7 @@ def compile_program(setup: Setup, kernel: str, capacity: Capacity, reason: str) 
     """
     arguments = (
         state_shapes(capacity, listed=is_listed(kernel)),
-        jax.ShapeDtypeStruct(pack(Params()).shape, np.float32),
+        tuple(jax.ShapeDtypeStruct((), np.float32) for _ in PARAM_NAMES),
         jax.ShapeDtypeStruct((), np.int32),
         jax.ShapeDtypeStruct((), np.float32),
     )

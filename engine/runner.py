@@ -17,7 +17,7 @@ from engine.schema import ParameterError
 from engine.snapshot import Start
 from engine.state import State, to_device, with_capacity
 from engine.stats import ListStats
-from engine.step import ListReport, Report
+from engine.step import ListReport, Packed, Report
 from engine.timing import CompileRecord
 
 # Batches that "recent" figures are taken over.
@@ -103,7 +103,7 @@ class Runner:
         self._program, self._state, self._listed = program, state, None
         self._recent.clear()
 
-    def run(self, setup: Setup, packed: jax.Array, K: int, most_move: float) -> Ran:
+    def run(self, setup: Setup, packed: Packed, K: int, most_move: float) -> Ran:
         """Take K steps, or as many as can be trusted, and wait for them.
 
         What a failing device raises passes; the state is lost then, since it was donated.

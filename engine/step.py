@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Bool, Float, Float32, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from engine.geometry import Number, wrap_angle, wrap_position
 from engine.interaction import Rod
@@ -28,17 +28,22 @@ PARAM_NAMES = tuple(f.name for f in dataclasses.fields(Params))
 RELAX_MOVE = 0.1
 
 
-def pack(params: Params) -> Float32[np.ndarray, "parameters"]:
-    """`params` as one float32 vector: one small upload for any number of edits."""
-    return np.array([getattr(params, name) for name in PARAM_NAMES], np.float32)
+# The values of Params in the order of its fields. Scalars, not one vector: XLA's CPU backend would
+# compile a loop to take each of them out of it.
+Packed = tuple[Float[Array, ""], ...]
 
 
-def unpack(packed: Float[Array, "parameters"]) -> Params:
+def pack(params: Params) -> tuple[np.float32, ...]:
+    """`params` as float32 scalars, which `jax.device_put` uploads together."""
+    return tuple(np.float32(getattr(params, name)) for name in PARAM_NAMES)
+
+
+def unpack(packed: Packed) -> Params:
     """The inverse of `pack`, inside the compiled program.
 
     Every field is then a traced scalar, which computes as the declared number does.
     """
-    traced: list[Any] = [packed[i] for i in range(len(PARAM_NAMES))]
+    traced: tuple[Any, ...] = packed
     return Params(*traced)
 
 
@@ -138,10 +143,15 @@ def update_position(
     return pos, wrap_angle(moved[:, 2]), rest.at[:, :2].add(lost)
 
 
+def speed(motion: Motion) -> Float[Array, "rods"]:
+    """|ẋ| of each rod. Not by `hypot`, whose care for huge numbers costs more than all the rest."""
+    x, y = motion.velocity.T
+    return jnp.sqrt(x * x + y * y)
+
+
 def tip_moves(motion: Motion, params: Params) -> Float[Array, "rods"]:
     """How far the fastest tip of each rod would go in one step."""
-    speed = jnp.hypot(motion.velocity[:, 0], motion.velocity[:, 1])
-    return (speed + 0.5 * params.length * jnp.abs(motion.angular)) * params.dt
+    return (speed(motion) + 0.5 * params.length * jnp.abs(motion.angular)) * params.dt
 
 
 def one_timestep(
@@ -226,7 +236,7 @@ class Batch(NamedTuple):
 
 def advance(
     state: State,
-    packed: Float[Array, "parameters"],
+    packed: Packed,
     K: Int[Array, ""],
     most_move: Float[Array, ""],
     *,
@@ -289,10 +299,9 @@ def checked_step(
         if old.neighbours is not None:
             age = old.neighbours.age + ok.astype(jnp.int32)
             state = state._replace(neighbours=old.neighbours._replace(age=age))
-        moved = jnp.hypot(motion.velocity[:, 0], motion.velocity[:, 1])
-        speed = jnp.where(ok, moved, batch.speed)
+        latest = jnp.where(ok, speed(motion), batch.speed)
     done = batch.done + ok.astype(batch.done.dtype)
-    return Batch(done, ok, batch.fits, state, moves[worst], worst, speed)
+    return Batch(done, ok, batch.fits, state, moves[worst], worst, latest)
 
 
 def report(batch: Batch) -> Report:

@@ -33,8 +33,12 @@ SEARCH_EPSILON = 1e-7
 SORTED_TOGETHER = 32
 
 
+# x, y, cos θ and sin θ of rods, in the order of the grid.
+Rods = tuple[Float[Array, "rods"], ...]
+
+
 class Tried(NamedTuple):
-    """For each rod, in the order of the grid, its candidates, and a bit for each that is near."""
+    """For each rod its candidates, a bit for each that is near, and how many these are."""
 
     runs: Runs
     near: UInt32[Array, "words rods"]
@@ -44,8 +48,9 @@ class Tried(NamedTuple):
 def with_list(state: State, params: Params, words: int) -> tuple[State, Bool[Array, ""]]:
     """`state` in a new order with a new list, and whether that list fits the capacities.
 
-    Where it does not fit only `most` and `candidates` of the list are new, which tell what would.
-    `words` is the capacity for candidates, 32 to a word.
+    Where it does not fit only `most` and `candidates` of the list are new, which tell what would;
+    `most` counts no neighbours among candidates that there was no room for. `words` is the capacity
+    for candidates, 32 to a word.
     """
     old = state.neighbours
     assert old is not None
@@ -79,57 +84,57 @@ def with_list(state: State, params: Params, words: int) -> tuple[State, Bool[Arr
 
 
 def _tried(
-    rods: tuple[Float[Array, "rods"], ...], runs: Runs, within: Array, skin: Array, params: Params,
-    words: int, chunks: int,
-) -> Tried:  # fmt: skip
-    """Every candidate of every rod (x, y, cos θ, sin θ) tried: is its core nearer than `within`?
+    rods: Rods, runs: Runs, within: Array, skin: Array, params: Params, words: int, chunks: int
+) -> Tried:
+    """Every candidate of every rod tried, as far as `words` hold them.
+
+    Only bits are kept: XLA's CPU backend would compute the distance again for a count beside them.
+    """
+    size = rods[0].size
+    chunk = size // chunks
+
+    def try_chunk(c: Array, near: Array) -> Array:
+        begin = c * chunk
+        own, main = jax.tree.map(
+            lambda values: lax.dynamic_slice_in_dim(values, begin, chunk, axis=values.ndim - 1),
+            (runs, rods),
+        )
+        i = begin + jnp.arange(chunk)
+        total = own[LENGTH].sum(axis=0)
+
+        def try_one(t: Array, bits: Array) -> Array:
+            there = t < total
+            j = jnp.where(there, candidate(own, jnp.full_like(i, t)), i)
+            neighb = tuple(gather(values, j) for values in rods)
+            near = there & (i != j) & _is_near(main, neighb, within, skin, params)
+            word, bit = t // 32, near.astype(jnp.uint32) << (t % 32).astype(jnp.uint32)
+            kept = lax.dynamic_index_in_dim(bits, word, keepdims=False) | bit
+            return lax.dynamic_update_index_in_dim(bits, kept, word, 0)
+
+        none = jnp.zeros((words, chunk), jnp.uint32)
+        last = jnp.minimum(jnp.max(total), 32 * words)
+        bits = lax.fori_loop(0, last, try_one, none)
+        return lax.dynamic_update_slice(near, bits, (0, begin))
+
+    near = lax.fori_loop(0, chunks, try_chunk, jnp.zeros((words, size), jnp.uint32))
+    return Tried(runs, near, lax.population_count(near).astype(jnp.int32).sum(axis=0))
+
+
+def _is_near(
+    main: Rods, neighb: Rods, within: Array, skin: Array, params: Params
+) -> Bool[Array, "rods"]:
+    """Whether the cores of two rods are nearer than `within`, or soon may be.
 
     A pair near the place where its shortest image changes is kept as well: the other image may be
     the near one before the list is built again.
     """
-    size = rods[0].size
-    chunk = size // chunks
-    flips = 0.5 * params.space_size - skin
-    total = runs[LENGTH].sum(axis=0)
-
-    def try_chunk(c: Array, done: tuple[Array, Array]) -> tuple[Array, Array]:
-        begin = c * chunk
-        own, own_total, main = jax.tree.map(
-            lambda values: lax.dynamic_slice_in_dim(values, begin, chunk, axis=values.ndim - 1),
-            (runs, total, rods),
-        )
-        i = begin + jnp.arange(chunk)
-
-        def try_one(t: Array, found: tuple[Array, Array]) -> tuple[Array, Array]:
-            bits, count = found
-            there = t < own_total
-            j = jnp.where(there, candidate(own, jnp.full_like(i, t)), i)
-            neighb = tuple(gather(values, j) for values in rods)
-            dx = periodic_displacement(main[0] - neighb[0], params.space_size)
-            dy = periodic_displacement(main[1] - neighb[1], params.space_size)
-            at = closest_points(
-                dx, dy, *main[2:], *neighb[2:], length=params.length, epsilon=SEARCH_EPSILON
-            )
-            near = at.x * at.x + at.y * at.y < within * within
-            near |= jnp.maximum(jnp.abs(dx), jnp.abs(dy)) > flips
-            near &= there & (i != j)
-            word = t // 32
-            bit = near.astype(jnp.uint32) << (t % 32).astype(jnp.uint32)
-            kept = lax.dynamic_index_in_dim(bits, word, keepdims=False) | bit
-            return lax.dynamic_update_index_in_dim(bits, kept, word, 0), count + near.astype(
-                jnp.int32
-            )
-
-        none = jnp.zeros((words, chunk), jnp.uint32), jnp.zeros(chunk, jnp.int32)
-        bits, count = lax.fori_loop(0, jnp.max(own_total), try_one, none)
-        return (
-            lax.dynamic_update_slice(done[0], bits, (0, begin)),
-            lax.dynamic_update_slice(done[1], count, (begin,)),
-        )
-
-    nothing = jnp.zeros((words, size), jnp.uint32), jnp.zeros(size, jnp.int32)
-    near, count = lax.fori_loop(0, chunks, try_chunk, nothing)
-    return Tried(runs, near, count)
+    dx = periodic_displacement(main[0] - neighb[0], params.space_size)
+    dy = periodic_displacement(main[1] - neighb[1], params.space_size)
+    at = closest_points(
+        dx, dy, *main[2:], *neighb[2:], length=params.length, epsilon=SEARCH_EPSILON
+    )
+    flips = jnp.maximum(jnp.abs(dx), jnp.abs(dy)) > 0.5 * params.space_size - skin
+    return (at.x * at.x + at.y * at.y < within * within) | flips
 
 
 def _by_count(count: Int[Array, "rods"], chunks: int, slots: int) -> Int[Array, "rods"]:

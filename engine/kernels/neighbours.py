@@ -60,7 +60,8 @@ def is_current(
     """
     shift = periodic_displacement(pos - neighbours.pos, params.space_size)
     turn = jnp.abs(wrap_angle(theta - neighbours.theta))
-    moved = jnp.hypot(shift[:, 0], shift[:, 1]) + 0.5 * params.length * turn
+    x, y = shift.T
+    moved = jnp.sqrt(x * x + y * y) + 0.5 * params.length * turn
     still = jnp.all(moved <= 0.5 * neighbours.skin)
     return still & jnp.all(neighbours.made_for == made_for(params))
 

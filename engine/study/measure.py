@@ -24,7 +24,7 @@ from engine.program import Program, check_memory, compile_program, device_name
 from engine.schema import ParameterError
 from engine.snapshot import Start
 from engine.state import State, to_device
-from engine.step import Report, advance, pack
+from engine.step import Packed, Report, advance, pack
 from engine.study import standard
 from engine.study.bench import Row, Trap
 from engine.timing import watch_compiles
@@ -45,7 +45,7 @@ class Case:
     start: Start
     params: Params
     program: Program
-    packed: jax.Array
+    packed: Packed
     steps: int = 1
     times: list[float] = field(default_factory=list)
 
