@@ -73,7 +73,9 @@ def measure(plan: dict[str, Any], seconds: float) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="bacsim-gpu-") as folder:
         for part, until in (("measure", seconds * (1 - SHARE_OF_AGAIN)), ("again", seconds)):
             left = until - (time.monotonic() - begin)
-            for message in _messages({"part": part, **plan}, Path(folder), left):
+            measured = [(row["kernel"], row["rods"]) for row in found["steps"]]
+            job = {"part": part, "measured": measured, **plan}
+            for message in _messages(job, Path(folder), left):
                 _take(message, found)
     found["steps"] = with_limits(found["steps"], found.get("cost"), found.get("limits"))
     found["seconds"] = {"given": seconds, "used": round(time.monotonic() - begin, 1)}

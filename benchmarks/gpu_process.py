@@ -37,8 +37,8 @@ from engine.study.measure import WARM_SHARE
 
 # Batches with and without a build of the list, to tell what a build costs.
 BUILDS = 9
-# Frames of a round, and steps between two frames.
-FRAMES, FRAME_K = 5, 8
+# Frames that are drawn at least, seconds after which no more are, and steps between two frames.
+FRAMES, FRAMES_SECONDS, FRAME_K = 5, 4.0, 8
 # What work is given beyond the longest of its kind so far.
 ALLOWANCE = 1.3
 
@@ -221,9 +221,9 @@ class Measuring:
                 raise RuntimeError(f"{_name('neighbours', n)} could not be measured")
             measure(case)
 
-        frames = self.job["rounds"] * FRAMES + 1
         a_frame = n * (FRAME_K * self.a_rod.get("neighbours", 0.0) + self.a_drawn)
-        self.work.attempt(_name(what, n), frames * a_frame, work)
+        needs = max(FRAMES_SECONDS, (FRAMES + 2) * a_frame)
+        self.work.attempt(_name(what, n), needs, work)
 
     def calls(self, case: Case) -> None:
         """Calls of few steps, whose cost is mostly that of a call."""
@@ -254,7 +254,8 @@ class Measuring:
         from bacsim_gui.view import View
 
         size, took = tuple(self.job["picture"]), []
-        for _ in range(self.job["rounds"] * FRAMES + 1):
+        until = time.perf_counter() + FRAMES_SECONDS
+        while len(took) <= FRAMES or time.perf_counter() < until:
             steps = case.batch(FRAME_K)
             begin = time.perf_counter()
             render(case.driver.snapshot(), View(), size)
@@ -278,8 +279,7 @@ class Measuring:
 
 def start_again(job: dict[str, Any], work: Work) -> None:
     """The second process: compile again what the first one has left in the cache."""
-    sizes = [job["base"] * copies**2 for copies in job["copies"]]
-    cases = [(k, n) for n in sizes if n <= job["again"] for k in _kernels(job, n)]
+    cases = [(kernel, n) for kernel, n in job["measured"] if n <= job["again"]]
     work.say({"planned": [f"second start, {_name(*case)}" for case in cases]})
     jax.devices()
     start, params = standard.load_state(_state_file(job))

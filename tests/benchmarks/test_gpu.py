@@ -53,9 +53,10 @@ def test_what_does_not_fit_into_the_time_is_named():
 
 def test_a_process_that_ends_tells_why(tmp_path, monkeypatch):
     monkeypatch.setenv("JAX_PLATFORMS", "no-such-platform")
-    said = list(gpu._messages({"part": "again", **gpu.SMALL}, tmp_path, 60))
-    assert all("no-such-platform" in message["skipped"]["why"] for message in said[-1:])
-    assert said[-1]["skipped"]["what"].startswith("second start, ")
+    job = {"part": "again", "measured": [("neighbours", 64)], **gpu.SMALL}
+    said = list(gpu._messages(job, tmp_path, 60))
+    assert said[-1]["skipped"]["what"] == "second start, neighbours at 64 rods"
+    assert "no-such-platform" in said[-1]["skipped"]["why"]
 
 
 def test_work_that_will_not_fit_or_fails_is_skipped_with_the_reason():
