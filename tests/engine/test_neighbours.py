@@ -249,21 +249,39 @@ def test_a_list_that_is_current_gives_the_sums_of_rods_that_have_moved(case, see
 
 
 @pytest.mark.parametrize("axis", [0, 1])
-@pytest.mark.parametrize("share", [0.02, 0.5, 0.9])
+@pytest.mark.parametrize("box", [12.7, 21.0, 60.0])
+def test_the_list_reaches_to_its_full_distance_anywhere_in_the_box(axis, box):
+    """Two rods in line, tips as far apart as the list must hold: along x and y, over every edge."""
+    params, ahead = seam.params_of(defaults(space_size=box)), np.eye(2)[axis]
+    for at in np.linspace(0, box, 60):
+        pos = at * ahead + np.array([[0.0, 0.0], (4 + 0.9999 * 2.3) * ahead]) + 0.37 * box
+        rods = seam.single(Rods(pos, np.full(2, axis * np.pi / 2), np.ones(2)), params)
+        assert core_distances(rods, params)[0, 1] < 2.3
+        assert np.array_equal(listed_pairs(built(rods, params)), 1 - np.eye(2))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.6])
 def test_a_pair_whose_shortest_image_changes_is_not_lost(axis, share):
-    """In the least box two rods in line, almost half a box apart, drift on apart: they meet round
-    the box before they have moved by half the skin."""
+    """In the least box two rods almost half a box apart drift on apart, and meet round the box.
+
+    They are tilted, so that they are out of reach one way round and in line the other.
+    """
     params = seam.params_of(defaults(space_size=12.0))
-    ahead = np.eye(2)[axis]
-    theta = np.full(2, axis * np.pi / 2)
+    apart, drift, aside = 6.0 - share, 0.998, 2.0
+    tilt = -np.arctan2(aside, 12.0 - apart - drift)
     for at in (np.array([1.0, 5.0]), np.array([11.5, 11.9])):
-        apart = 6.0 - share * 0.3
-        rods = seam.single(Rods(np.array([at, at + apart * ahead]), theta, np.ones(2)), params)
-        state = built(rods, params)
-        now = rods._replace(pos=rods.pos + 0.149 * np.outer([-1, 1], ahead))
+        beside, ahead = np.array([apart, aside]), np.array([drift / 2, 0.0])
+        theta = tilt
+        if axis:
+            beside, ahead, theta = beside[::-1], ahead[::-1], np.pi / 2 - tilt
+        pos = np.array([at, at + beside])
+        rods = seam.single(Rods(pos, np.full(2, theta), np.ones(2)), params)
+        assert core_distances(rods, params)[0, 1] > 2.0 + 1.0
+        state = built(rods, params, skin=1.0)
+        now = seam.single(rods._replace(pos=rods.pos + np.outer([-1, 1], ahead)), params)
         there = moved_to(state, now, params)
         assert is_good(there, params)
-        now = seam.single(now, params)
         assert reference.per_particle_sum(now, params).sensed.all()
         agrees(sums_of(there, params), now, params)
 
