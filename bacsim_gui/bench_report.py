@@ -80,7 +80,7 @@ def _table(rows: Sequence[Row]) -> "Table":
     table = Table(title="Times of steps, compiling apart", title_justify="left")
     for column in (
         "kernel", "rods", "φ", "threads", "compile s", "ms a step", "least", "most",
-        "temporary MB", "rod-steps/s", "over naive",
+        "temp MB", "rod-steps/s", "over naive",
     ):  # fmt: skip
         table.add_column(column, justify="left" if column == "kernel" else "right", no_wrap=True)
     for row in rows:
@@ -142,7 +142,7 @@ def _how(rows: Sequence[Row]) -> list[str]:
     return [
         f"ms a step: median, least and most of {rounds} rounds, interleaved over all rows of a "
         "process, every round from the same state, waited for. compile s: tracing, lowering and "
-        "compiling, cold: the persistent cache is off. temporary MB: what XLA reserves.",
+        "compiling, cold: the persistent cache is off. temp MB: what XLA reserves.",
         "over naive: median over median, same rods, same process. naive computes all pairs; rowsum "
         "leaves out what is too far away along x; neighbours sums over lists, and making them, as "
         "often as the rods demand, is in its times.",
