@@ -44,6 +44,10 @@ class Save:
             )
 
 
+# Another law by design, which must stay near: a share of the rms of the forces.
+ALIKE_RMS = 0.1
+
+
 def single(params: Params) -> Params:
     """`params` rounded to float32, as every peer has them."""
     return Params(**{name: float(np.float32(value)) for name, value in asdict(params).items()})
@@ -54,6 +58,16 @@ def check(before: Save, after: Save, params: Params) -> None:
     expected, allowed = _reference(before.rods, params)
     _check_sums(before.sums, expected, allowed, params)
     _check_step(before.rods, after.rods, expected, allowed, params)
+
+
+def check_alike(state: Save, params: Params) -> None:
+    """Raise `Disagreement` unless forces are near the model's, and what is sensed equal to it."""
+    expected, allowed = _reference(state.rods, params)
+    error = state.sums.force - expected.force
+    size, rms = (math.sqrt(np.mean(values**2)) for values in (expected.force, error))
+    if not rms <= ALIKE_RMS * size:
+        raise Disagreement(f"its force is off by {rms:.3g} (rms) where the rms is {size:.3g}")
+    _require("its sensed", np.abs(state.sums.sensed - expected.sensed), allowed.sensed + 1e-5)
 
 
 def _reference(rods: Rods, params: Params) -> tuple[Sums, Sums]:

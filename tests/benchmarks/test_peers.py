@@ -212,6 +212,7 @@ def test_figures_come_from_the_rounds():
         rebuild_s=[(8.0, 2.0), (9.0, 3.0), (20.0, 2.0)],
         ready={"bacsim, few": {"temp_bytes": 40}, "bacsim, many": {"temp_bytes": 704}},
         cold=[{"compile_s": 3.0}, {"compile_s": 5.0}, {"compile_s": 4.5}],
+        cold_all=[{"compile_s": 2.5}],
         warm=[{"first_frame_s": 1.0}],
     )  # fmt: skip
     keys = ("numba", "threads", "rebuild", "growth", "memory", "compile", "first-frame")
