@@ -39,4 +39,6 @@ def next_skin(old: NeighbourList, count: Int[Array, ""], params: Params) -> Floa
     best = jnp.sqrt(2 * move * BUILD_COST / jnp.maximum(slope, 1e-6))
     width = 2 * params.radius
     skin = jnp.clip(jnp.sqrt(old.skin * best), THINNEST_SKIN * width, THICKEST_SKIN * width)
-    return jnp.where(ended, skin, old.skin)
+    # In boxes whose area overflows float32 nothing is known; a list with no skin at all would be
+    # built again for ever.
+    return jnp.where(ended & jnp.isfinite(skin), skin, old.skin)

@@ -31,7 +31,9 @@ def listed(skin: float, crowding: float = 1.0) -> float:
     return crowding * float(mean_neighbours(density, PARAMS.length, reach))
 
 
-def following(skin: float, age: int, mean: float | None = None, changed=(1, 1, 1)) -> float:
+def following(
+    skin: float, age: int, mean: float | None = None, changed=(1, 1, 1), params: Params = PARAMS
+) -> float:
     """The skin after a list that lasted `age` steps."""
     mean = listed(skin) if mean is None else mean
     arrays = {
@@ -41,7 +43,7 @@ def following(skin: float, age: int, mean: float | None = None, changed=(1, 1, 1
         "builds": np.int32(1), "mean": np.float32(mean), "most": np.int32(1),
         "candidates": np.int32(1),
     }  # fmt: skip
-    return float(_next(NeighbourList(**jax.device_put(arrays)), np.int32(COUNT), pack(PARAMS)))
+    return float(_next(NeighbourList(**jax.device_put(arrays)), np.int32(COUNT), pack(params)))
 
 
 def settled(speed: float, skin: float, crowding: float = 1.0) -> float:
@@ -93,3 +95,9 @@ def test_an_edit_that_ends_a_list_tells_nothing_of_its_skin(changed):
 
 def test_nor_does_a_list_that_took_no_step():
     assert following(0.3, age=0) == np.float32(0.3)
+
+
+def test_it_stays_a_number_in_a_box_whose_area_is_none():
+    """Without a skin a list would never be current, and be built for ever."""
+    huge = Params(space_size=3e38, length=1e30, radius=1e28)
+    assert following(1e28, age=3, mean=1.0, params=huge) == np.float32(1e28)
