@@ -31,7 +31,9 @@ def record(machine: dict[str, Any], measured: Measured, rows: Sequence[Row]) -> 
         },
         "rows": [asdict(row) for row in rows],
         "cases": _cases(measured),
-        "fresh_starts": {"cold": measured.cold, "warm": measured.warm, "cold_all": measured.cold_all},
+        "fresh_starts": {
+            "cold": measured.cold, "cold_all": measured.cold_all, "warm": measured.warm,
+        },
     }  # fmt: skip
 
 

@@ -35,7 +35,7 @@ STATS = Stats(
     compiles=2, growths=1, trace_seconds=1.0, lower_seconds=0.5, backend_seconds=3.0,
     last=CompileRecord("growth: longer neighbour lists", 0.3, 0.2, 1.0, "off"), step_seconds=3e-4,
     step_seconds_p95=4e-4, rod_steps_per_second=5e6, temp_bytes=1 << 20, device="CPU",
-    kernel="neighbours", kernel_reason="auto: 150 rods or more", rods=300, capacity=320,
+    kernel="neighbours", kernel_reason="auto: 64 rods or more", rods=300, capacity=320,
     neighbours=LISTS,
 )  # fmt: skip
 
@@ -213,7 +213,7 @@ def test_the_statistics_tell_the_kernel_its_lists_and_growths_apart_from_compile
     assert panel.compile.text("compiles") == "2"
     assert panel.compile.text("growths") == "1"
     assert panel.program.text("kernel") == "neighbours"
-    assert panel.program.text("chosen") == "auto: 150 rods or more"
+    assert panel.program.text("chosen") == "auto: 64 rods or more"
     assert panel.program.text("capacity") == "320 rods"
     assert panel.lists.text("neighbours a rod") == "6.0, most 17 of 24"
     assert panel.lists.text("tried for it, most") == "54 of 64"
