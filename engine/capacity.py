@@ -19,6 +19,9 @@ LEAST_RODS = 64
 # The skin of a first list, in body widths; the run itself then chooses.
 FIRST_SKIN = 0.3
 
+# The packing fraction of a crowd, which a swarm has here and there whatever its own is.
+CROWD = 0.8
+
 # What an array has beyond the demand that it is made for.
 SLACK = 1.5
 
@@ -52,13 +55,14 @@ def capacity_for(rods: int, params: Params, platform: str) -> Capacity:
     """The capacities that a run of `rods` rods begins with.
 
     `rods` is rounded up to one of four sizes an octave, so that a few more or fewer fit the same
-    program. The others come from the mean numbers in a box of random rods, generously: slots cost
-    memory, not time.
+    program. The others come from the mean numbers among random rods that lie as close as in a
+    crowd: swarms make crowds, and slots cost memory, not time.
     """
     size = _bucket(rods)
     # A power of two divides every size.
     chunks = 1 if platform != "cpu" else 2 ** max(0, math.ceil(math.log2(size / CHUNK)))
-    density = rods / params.space_size**2
+    area = 2 * params.radius * params.length + math.pi * params.radius**2
+    density = max(rods / params.space_size**2, CROWD / area)
     # Room for a skin twice as wide as the first.
     reach = max(2 * params.radius, params.sensing_range) + 2 * FIRST_SKIN * 2 * params.radius
     window = 6.5 * (params.length + reach) ** 2

@@ -192,7 +192,7 @@ def test_the_seam_runs_steps_edits_resets_and_records(table):
     assert all(10 <= gap <= 20 for gap in gaps)
 
     # Another number of rods compiles once, and says why.
-    table.rebuilt("setup applied", setup=replace(SETUP, rods=80))
+    table.rebuilt("setup applied", setup=replace(SETUP, rods=80, kernel="rowsum"))
     table.until(lambda: table.engine.status.stats.rods == 80)
     assert table.frames[-1].snapshot.n == 80
     assert compiles(table) == before_all + 1
