@@ -24,7 +24,7 @@ Index = Int[Array, "rods"]
 
 
 class Grid(NamedTuple):
-    """`rows` × `columns` cells on a box of side `space_size`; `most` cells at most (static)."""
+    """`rows` × `columns` cells on a box of side `space_size`."""
 
     rows: Int[Array, ""]
     columns: Int[Array, ""]
