@@ -55,7 +55,13 @@ def _where(rows: Sequence[Row], state: "Path | None") -> list[str]:
         if (row.busy_cpus or 0) > BUSY_CPUS:
             lines.append("So the times are too long; repeat this on a quiet machine.")
         lines += row.notes
+    lines += [f"The code of {kernel}: {code}." for kernel, code in _native(rows)]
     return lines
+
+
+def _native(rows: Sequence[Row]) -> list[tuple[str, str | None]]:
+    """Kernels that are not compiled by JAX, and whose code they are."""
+    return list({row.kernel: row.code for row in rows if row.code not in (None, "JAX")}.items())
 
 
 def _states(rows: Sequence[Row]) -> str:

@@ -279,10 +279,10 @@ def _say_run(run: "Run", progress: "Progress") -> None:
     from engine.program import device_name
 
     setup, phi = run.setup, schema.packing_fraction(run.setup, run.params)
-    kernel, why = resolve(setup)
+    choice = resolve(setup)
     progress.say(
-        f"{run.title}: {setup.rods:,} rods, packing fraction {phi:.2f}, kernel {kernel} ({why}), "
-        f"seed {run.seed}, on {device_name()}."
+        f"{run.title}: {setup.rods:,} rods, packing fraction {phi:.2f}, kernel {choice.name} "
+        f"({choice.reason}; code: {choice.code}), seed {run.seed}, on {device_name()}."
     )
     for text in (device_note(), *schema.warnings_for(setup, run.params)):
         if text:

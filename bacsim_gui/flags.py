@@ -7,6 +7,7 @@ Nothing here imports JAX or Qt, so that `--help` and a refused value answer at o
 import argparse
 import difflib
 import io
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -61,6 +62,11 @@ def add_run_flags(
     start.add_argument("--config", metavar="FILE", help="begin with the parameters in a TOML file")
     start.add_argument("--seed", metavar="INT", help="seed of the start and of the noise")
     start.add_argument("--K", metavar="INT", help=K)
+    start.add_argument(
+        "--threads", metavar="INT",
+        help="threads of native code on a CPU; they change no bit. Default: one less than there "
+        "are cores, which is left to the window",
+    )  # fmt: skip
     for group in dict.fromkeys(f.group for f in schema.FIELDS):
         flags = parser.add_argument_group(group)
         for field in schema.FIELDS:
@@ -116,7 +122,7 @@ def whole_numbers(name: str, text: str, least: int) -> tuple[int, ...]:
 
 
 def make_run(arguments: argparse.Namespace) -> Run:
-    """What the flags of `add_run_flags` ask for.
+    """What the flags of `add_run_flags` ask for; `--threads` holds for all of this process.
 
     Raises `ValueError` (mostly `ParameterError`) or `OSError` with a plain message.
     """
@@ -135,6 +141,9 @@ def make_run(arguments: argparse.Namespace) -> Run:
         name = arguments.preset or DEFAULT_PRESET
         run = load_preset(name, rods=count)
     run = run.with_values(**values)
+    threads = whole("threads", arguments.threads, 1)
+    if threads is not None:
+        os.environ["BACSIM_THREADS"] = str(threads)
     seed, K = whole("seed", arguments.seed, 0), whole("K", arguments.K, 1)
     if seed is not None:
         # Another seed means another start, and the arrays would not know of it.

@@ -48,12 +48,13 @@ class Run:
     def movie_metadata(self, steps: int, first_step: int = 0) -> dict[str, str]:
         """All that is needed to make a movie again; its text goes into the file.
 
-        `kernel` is the one that auto stands for, since another one gives other bits. Imports JAX.
+        `kernel` is the one that auto stands for and `code` whose it is, since others give other
+        bits. Imports JAX.
         """
         # Not above: a command line is read before JAX is imported.
         from engine.kernels import resolve
 
-        kernel, reason = resolve(self.setup)
+        choice = resolve(self.setup)
         return {
             "title": self.title,
             "bacsim": __version__,
@@ -61,8 +62,9 @@ class Run:
             "first_step": str(first_step),
             "steps_a_frame": str(steps),
             "start": "random" if self.start is None else "kept arrays",
-            "kernel": kernel,
-            "kernel_reason": reason,
+            "kernel": choice.name,
+            "kernel_reason": choice.reason,
+            "code": choice.code,
             "parameters": json.dumps(schema.to_mapping(self.setup, self.params)),
         }
 
@@ -93,10 +95,9 @@ class Run:
         params = schema.with_values(run.params, **live)
         schema.check(setup, params)
         placed = ("space_size", "length", "radius")
-        # Another kernel starts from the same arrays.
-        fits = replace(setup, kernel=run.setup.kernel) == run.setup and all(
-            getattr(params, name) == getattr(run.params, name) for name in placed
-        )
+        # Another kernel starts from the same arrays, and so does other code.
+        same = replace(setup, kernel=run.setup.kernel, native=run.setup.native) == run.setup
+        fits = same and all(getattr(params, name) == getattr(run.params, name) for name in placed)
         return replace(run, setup=setup, params=params, start=run.start if fits else None)
 
 

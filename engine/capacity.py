@@ -14,6 +14,8 @@ from engine.params import Params
 # Rods to a chunk: on a CPU so many that a turn of a compiled loop (a microsecond) is cheap beside
 # the work in it, and so few that sums and rods stay in the cache. A GPU must be filled: one chunk.
 CHUNK = 1024
+# Rods that native code walks with side by side; the vectors of a CPU hold four to sixteen.
+NATIVE_CHUNK = 16
 LEAST_RODS = 64
 
 # The skin of a first list, in body widths; the run itself then chooses.
@@ -30,13 +32,19 @@ class Capacity(NamedTuple):
     """Sizes of the arrays on the device.
 
     `rods` in `chunks` equal chunks; `slots`: neighbours that a rod may have in a list;
-    `candidates`: rods, a multiple of 32, that may be tried for it when the list is built.
+    `candidates`: rods, a multiple of 32, that may be tried for it when the list is built; 0 where
+    there is no limit.
     """
 
     rods: int
     chunks: int
     slots: int
     candidates: int
+
+    @property
+    def table(self) -> tuple[int, int, int]:
+        """The shape of a table of neighbours: (chunks, slots, rods to a chunk)."""
+        return self.chunks, self.slots, self.rods // self.chunks
 
     @property
     def words(self) -> int:
@@ -51,7 +59,7 @@ class Demand(NamedTuple):
     candidates: int
 
 
-def capacity_for(rods: int, params: Params, platform: str) -> Capacity:
+def capacity_for(rods: int, params: Params, platform: str, kernel: str) -> Capacity:
     """The capacities that a run of `rods` rods begins with.
 
     `rods` is rounded up to one of four sizes an octave, so that a few more or fewer fit the same
@@ -59,8 +67,10 @@ def capacity_for(rods: int, params: Params, platform: str) -> Capacity:
     crowd: swarms make crowds, and slots cost memory, not time.
     """
     size = _bucket(rods)
-    # A power of two divides every size.
+    native = kernel == "native"
+    # Every size is a multiple of 16, and a power of two divides it.
     chunks = 1 if platform != "cpu" else 2 ** max(0, math.ceil(math.log2(size / CHUNK)))
+    chunks = size // NATIVE_CHUNK if native else chunks
     area = 2 * params.radius * params.length + math.pi * params.radius**2
     density = max(rods / params.space_size**2, CROWD / area)
     # Room for a skin twice as wide as the first.
@@ -68,7 +78,7 @@ def capacity_for(rods: int, params: Params, platform: str) -> Capacity:
     window = 6.5 * (params.length + reach) ** 2
     expected = Demand(
         math.ceil(float(mean_neighbours(density, params.length, reach))) + 8,
-        math.ceil(density * window) + 16,
+        0 if native else math.ceil(density * window) + 16,
     )
     return grown(Capacity(size, chunks, 0, 0), expected)
 

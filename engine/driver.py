@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from engine import schema
 from engine.kernels import resolve
+from engine.native.library import default_threads
 from engine.params import Params, Setup
 from engine.program import Program, check_memory, device_name
 from engine.runner import Ran, Runner
@@ -52,6 +53,8 @@ class Driver:
     `while_relaxing` is called now and then while overlaps relax, which may take long; true ends
     the relaxation there, for a program that is about to end. `on_compile` is called with the reason
     before each compile, also in the midst of steps: an array may be outgrown at any time.
+    `threads` is how many native code uses, by default one less than there are cores; it changes no
+    bit.
 
     Raises `ParameterError` for a setup that cannot be simulated.
     """
@@ -64,9 +67,10 @@ class Driver:
         start: Start | None = None,
         while_relaxing: Callable[[], bool] = lambda: False,
         on_compile: Callable[[str], None] = lambda _: None,
+        threads: int | None = None,
     ) -> None:
         self._while_relaxing = while_relaxing
-        self._runner = Runner(on_compile)
+        self._runner = Runner(on_compile, threads or default_threads())
         self._build(setup, params, seed, start, params)
 
     @property
@@ -126,8 +130,10 @@ class Driver:
             rod_steps_per_second=self._setup.rods / times.median,
             temp_bytes=self.program.temp_bytes,
             device=device_name(),
-            kernel=self.program.kernel,
-            kernel_reason=self._kernel_reason,
+            kernel=self._choice.name,
+            kernel_reason=self._choice.reason,
+            code=self._choice.code,
+            threads=self._runner.threads if self._choice.kernel == "native" else None,
             rods=self._setup.rods,
             capacity=self.program.capacity.rods,
             neighbours=runner.list_stats,
@@ -262,16 +268,16 @@ class Driver:
                 "rods", setup.rods, f"does not match a start of {len(start.theta)} rods",
                 f"Set rods to {len(start.theta)}, or start from random places.",
             )  # fmt: skip
-        kernel, reason = resolve(setup)
-        check_memory(setup, kernel)
+        choice = resolve(setup)
+        check_memory(setup, choice.kernel)
         if start is None:
             begin = random_start(setup, params, seed)
         else:
             start = Start(np.array(start.pos), np.array(start.theta), np.array(start.activity))
             begin = checked(_scaled(start, start_params, params), params)
-        program = self._runner.program_for(setup, params, kernel)
+        program = self._runner.program_for(setup, params, choice.kernel)
         self._runner.place(program, begin, params, step=0, seed=seed, ids=None)
-        self._setup, self._seed, self._kernel_reason = setup, seed, reason
+        self._setup, self._seed, self._choice = setup, seed, choice
         self._ids, self._next_id = np.arange(setup.rods, dtype=np.int32), setup.rods
         self._start, self._start_params, self._start_setup = start, start_params, setup
         self._times = BatchTimes()

@@ -139,6 +139,11 @@ class Setup:
         "neighbour lists, time O(N). rowsum: in blocks, memory O(N). naive: the double vmap with "
         "N × N arrays, kept for comparison.",
     )  # fmt: skip
+    native: str = param(
+        "auto", symbol="", unit="", group="numerics", choices=("auto", "off"),
+        doc="Whose code sums over neighbour lists on a CPU. auto: native code where it is "
+        "installed. off: JAX's own, which is slower.",
+    )  # fmt: skip
     start_activity: str = param(
         "all", symbol="", unit="", group="numerics", choices=("all", "none", "disc"),
         doc="Which rods start active: all, none, or those in a disc at the centre of the box.",

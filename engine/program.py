@@ -10,11 +10,12 @@ import numpy as np
 import psutil
 
 from engine.capacity import Capacity
-from engine.kernels import KERNELS, is_listed
+from engine.kernels import is_listed
+from engine.kernels.native import BYTES_A_ROD
 from engine.params import Setup
 from engine.schema import ParameterError
 from engine.state import State, state_shapes
-from engine.step import PARAM_NAMES, Packed, Report, advance
+from engine.step import PARAM_NAMES, Packed, Report, advance, steps_for
 from engine.timing import CompileRecord, watch_compiles
 
 # State, sorted copies, accumulators and report of any kernel, in bytes a rod, generously; and what
@@ -26,7 +27,8 @@ _BYTES_A_ROD, _BYTES_A_SLOT, _BYTES_A_WORD = 512, 12, 12
 class Program:
     """`advance` compiled for one capacity and one kernel.
 
-    `temp_bytes` is what XLA reserves for temporaries; `record` tells what the compile cost.
+    `temp_bytes` is what XLA and native code take for temporaries; `record` tells what the compile
+    cost.
     """
 
     capacity: Capacity
@@ -81,8 +83,12 @@ def _require(setup: Setup, kernel: str, needed: int) -> None:
         )  # fmt: skip
 
 
-def compile_program(setup: Setup, kernel: str, capacity: Capacity, reason: str) -> Program:
+def compile_program(
+    setup: Setup, kernel: str, capacity: Capacity, reason: str, threads: int = 1
+) -> Program:
     """Compile `advance` for `kernel` and `capacity`; takes seconds, and allocates nothing of size.
+
+    `threads` is for native code.
 
     Raises `ParameterError` where the program would need more memory than there is.
     """
@@ -92,7 +98,7 @@ def compile_program(setup: Setup, kernel: str, capacity: Capacity, reason: str) 
         jax.ShapeDtypeStruct((), np.int32),
         jax.ShapeDtypeStruct((), np.float32),
     )
-    step = partial(advance, kernel=KERNELS[kernel], words=capacity.words)
+    step = partial(advance, steps=steps_for(kernel, capacity, threads))
     # Twice the lanes where the CPU has AVX-512; XLA's default leaves half of each register empty.
     wide: dict[str, Any] = (
         {"xla_cpu_prefer_vector_width": 512} if jax.default_backend() == "cpu" else {}
@@ -102,6 +108,8 @@ def compile_program(setup: Setup, kernel: str, capacity: Capacity, reason: str) 
         compiled = lowered.compile(compiler_options=wide)
     memory = compiled.memory_analysis()
     temp_bytes = memory.temp_size_in_bytes if memory else 0
+    if kernel == "native":
+        temp_bytes += BYTES_A_ROD * capacity.rods
     _require(setup, kernel, temp_bytes)
     record = CompileRecord(reason, seen.trace_s, seen.lower_s, seen.compile_s, seen.cache)
     return Program(capacity, kernel, compiled, temp_bytes, record)

@@ -39,12 +39,13 @@ class Ran(NamedTuple):
 class Runner:
     """Runs batches of steps; a batch that outgrows an array goes on in a larger one.
 
-    `compiles` and `growths` are the compiles so far, for other reasons and for that one.
-    `on_compile` is called with the reason before each.
+    `threads` is how many native code uses; `compiles` and `growths` are the compiles so far, for
+    other reasons and for that one. `on_compile` is called with the reason before each.
     """
 
-    def __init__(self, on_compile: Callable[[str], None]) -> None:
+    def __init__(self, on_compile: Callable[[str], None], threads: int) -> None:
         self._on_compile = on_compile
+        self.threads = threads
         self.compiles: list[CompileRecord] = []
         self.growths: list[CompileRecord] = []
         self._program: Program | None = None
@@ -68,7 +69,7 @@ class Runner:
 
         Raises `ParameterError` where there is no memory for it.
         """
-        capacity = capacity_for(setup.rods, params, jax.default_backend())
+        capacity = capacity_for(setup.rods, params, jax.default_backend(), kernel)
         check_memory(setup, kernel, capacity)
         old = self._program
         if old and (old.capacity.rods, old.kernel) == (capacity.rods, kernel):
@@ -81,7 +82,7 @@ class Runner:
         old = self.program
         if setup.rods <= old.capacity.rods:
             return old
-        larger = capacity_for(setup.rods, params, jax.default_backend())
+        larger = capacity_for(setup.rods, params, jax.default_backend(), old.kernel)
         larger = grown(larger, Demand(old.capacity.slots, old.capacity.candidates))
         return self._compiled_larger(setup, larger, "more rods")
 
@@ -163,7 +164,7 @@ class Runner:
         among: list[CompileRecord],
     ) -> Program:  # fmt: skip
         self._on_compile(reason)
-        program = compile_program(setup, kernel, capacity, reason)
+        program = compile_program(setup, kernel, capacity, reason, self.threads)
         among.append(program.record)
         self._latest = program.record
         return program

@@ -17,15 +17,15 @@ from engine.snapshot import Start
 class NeighbourList(NamedTuple):
     """Who may meet whom until rods have moved by half the skin: a Verlet list.
 
-    Column i of `table` (slots, N) holds the rods that rod i may meet, then i itself. No rod of
-    chunk c has more than `used[c]`. `pos` (N, 2) and `theta` (N,) say where rods were when the list
-    was built, `made_for` (3,) the cutoff, length and space_size that it was built for (NaN for no
-    list). `skin` is a length, `age` the steps since the build, `builds` their number since the
-    start; `mean`, `most` and `candidates` tell of the latest: neighbours in the mean, and the most
-    neighbours and candidates of any rod.
+    `table[c, :, k]` holds the rods that rod number k of chunk c may meet, then that rod itself. No
+    rod of chunk c has more than `used[c]`. `pos` (N, 2) and `theta` (N,) say where rods were when
+    the list was built, `made_for` (3,) the cutoff, length and space_size that it was built for (NaN
+    for no list). `skin` is a length, `age` the steps since the build, `builds` their number since
+    the start; `mean`, `most` and `candidates` tell of the latest: neighbours in the mean, and the
+    most neighbours and candidates of any rod.
     """
 
-    table: Int[Array, "slots rods"]
+    table: Int[Array, "chunks slots chunk"]
     used: Int[Array, "chunks"]
     pos: Float[Array, "rods 2"]
     theta: Float[Array, "rods"]
@@ -161,7 +161,7 @@ def with_capacity(state: State, capacity: Capacity) -> State:
 
 def state_shapes(capacity: Capacity, *, listed: bool) -> State:
     """The shapes and types of a `State` with room for `capacity`, as `jax.jit` takes them."""
-    size, slots = capacity.rods, capacity.slots
+    size = capacity.rods
 
     def real(*shape: int) -> Any:
         return jax.ShapeDtypeStruct(shape, np.float32)
@@ -170,7 +170,7 @@ def state_shapes(capacity: Capacity, *, listed: bool) -> State:
         return jax.ShapeDtypeStruct(shape, of)
 
     neighbours = NeighbourList(
-        whole(slots, size), whole(capacity.chunks), real(size, 2), real(size), real(3), real(),
+        whole(*capacity.table), whole(capacity.chunks), real(size, 2), real(size), real(3), real(),
         whole(), whole(), real(), whole(), whole(),
     )  # fmt: skip
     return State(
@@ -183,7 +183,7 @@ def state_shapes(capacity: Capacity, *, listed: bool) -> State:
 def _no_list(capacity: Capacity, skin: float) -> NeighbourList:
     size, whole = capacity.rods, np.int32(0)
     host: list[Any] = [
-        np.zeros((capacity.slots, size), np.int32), np.zeros(capacity.chunks, np.int32),
+        np.zeros(capacity.table, np.int32), np.zeros(capacity.chunks, np.int32),
         np.zeros((size, 2), np.float32), np.zeros(size, np.float32), np.full(3, np.nan, np.float32),
         np.float32(skin), whole, whole, np.float32(0), whole, whole,
     ]  # fmt: skip

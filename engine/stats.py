@@ -29,10 +29,11 @@ class ListStats:
 class Stats:
     """Figures of a `Driver`, times in seconds.
 
-    `temp_bytes` is what XLA reserves for temporaries of the K-step program; `last` is the latest
+    `temp_bytes` is what the K-step program takes for temporaries; `last` is the latest
     compile; step times are those of recent waited-for batches. `growths` are the compiles because
     an array was outgrown, which `compiles` leaves out; seconds are of both. `kernel` is the one
-    in use and `kernel_reason` why. `neighbours` is None for kernels without a list.
+    in use, `kernel_reason` why, and `code` whose code it is; `threads` is how many native code
+    uses, None where it is JAX's. `neighbours` is None for kernels without a list.
     """
 
     compiles: int
@@ -48,6 +49,8 @@ class Stats:
     device: str
     kernel: str
     kernel_reason: str
+    code: str
+    threads: int | None
     rods: int
     capacity: int
     neighbours: ListStats | None

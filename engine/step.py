@@ -5,6 +5,8 @@ Everything is synchronous: forces, sensing and thrust all read the state at time
 """
 
 import dataclasses
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -13,8 +15,10 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
+from engine.capacity import Capacity
 from engine.geometry import Number, wrap_angle, wrap_position
 from engine.interaction import Rod
+from engine.kernels import KERNELS, native
 from engine.kernels.neighbour_search import with_list
 from engine.kernels.neighbours import is_current
 from engine.kernels.sums import Kernel
@@ -224,15 +228,19 @@ class Report(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """A batch under way: `done` steps of it, the state, and what the latest step tells."""
+    """A batch under way: the state, `done` steps of it, and what the latest step tells."""
 
+    state: State
     done: Int[Array, ""]
     ok: Bool[Array, ""]
     fits: Bool[Array, ""]
-    state: State
     largest_move: Float[Array, ""]
     worst: Int[Array, ""]
     speed: Float[Array, "rods"]
+
+
+# How a batch is run: from the state, the parameters, K and the farthest that a tip may move.
+Steps = Callable[[State, Params, Int[Array, ""], Float[Array, ""]], Batch]
 
 
 def advance(
@@ -241,16 +249,45 @@ def advance(
     K: Int[Array, ""],
     most_move: Float[Array, ""],
     *,
-    kernel: Kernel,
-    words: int = 0,
+    steps: Steps,
 ) -> tuple[State, Report]:
     """K fused steps. K, the parameters and `most_move` are traced: changing them compiles nothing.
 
     A step that is not finite, or in which a rod would move by more than a body width, is not taken;
-    nor is one whose neighbour list would not fit its capacity. `words` is that for candidates.
+    nor is one whose neighbour list would not fit its capacity.
     """
-    params = unpack(packed)
+    batch = steps(state, unpack(packed), K, most_move)
+    return batch.state, report(batch)
 
+
+def steps_for(kernel: str, capacity: Capacity, threads: int = 1) -> Steps:
+    """Batches with one of `KERNELS`: a loop of stages around it, or one call of native code."""
+    if kernel == "native":
+        return partial(_native_steps, threads=threads)
+    return partial(_loop, kernel=KERNELS[kernel], words=capacity.words)
+
+
+def _native_steps(
+    state: State,
+    params: Params,
+    K: Int[Array, ""],
+    most_move: Float[Array, ""],
+    *,
+    threads: int,
+) -> Batch:
+    with jax.named_scope("native_steps"):
+        return Batch(*native.advance(state, params, K, most_move, threads=threads))
+
+
+def _loop(
+    state: State,
+    params: Params,
+    K: Int[Array, ""],
+    most_move: Float[Array, ""],
+    *,
+    kernel: Kernel,
+    words: int,
+) -> Batch:
     def going(batch: Batch) -> Bool[Array, ""]:
         return batch.ok & batch.fits & (batch.done < K)
 
@@ -275,10 +312,9 @@ def advance(
 
     zero = jnp.zeros(state.theta.size)
     yes = jnp.asarray(True)
-    batch = Batch(jnp.zeros_like(K), yes, yes, state, zero[0], jnp.asarray(0), zero)
+    batch = Batch(state, jnp.zeros_like(K), yes, yes, zero[0], jnp.asarray(0), zero)
     whole = step if state.neighbours is None else life_of_a_list
-    batch = lax.while_loop(going, whole, batch)
-    return batch.state, report(batch)
+    return lax.while_loop(going, whole, batch)
 
 
 def checked_step(
@@ -302,7 +338,7 @@ def checked_step(
             state = state._replace(neighbours=old.neighbours._replace(age=age))
         latest = jnp.where(ok, speed(motion), batch.speed)
     done = batch.done + ok.astype(batch.done.dtype)
-    return Batch(done, ok, batch.fits, state, moves[worst], worst, latest)
+    return Batch(state, done, ok, batch.fits, moves[worst], worst, latest)
 
 
 def report(batch: Batch) -> Report:

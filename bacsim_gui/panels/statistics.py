@@ -9,6 +9,7 @@ from bacsim_gui.panels.layout import Figures, Group, label
 from bacsim_gui.seam import Frame, Status
 from bacsim_gui.session import Session
 from engine import schema
+from engine.stats import Stats
 
 PHASES = {
     "starting": "starting JAX",
@@ -33,6 +34,13 @@ CACHE = {
     "miss": "miss: compiled and stored",
     "off": "off",
 }
+
+
+def _code(stats: Stats) -> str:
+    """Whose code the steps are, and on how many threads where that is known."""
+    if stats.threads is None:
+        return stats.code
+    return f"{stats.code}, {stats.threads} thread{'s' * (stats.threads > 1)}"
 
 
 def seconds(value: float) -> str:
@@ -147,6 +155,11 @@ class StatisticsPanel(Group):
         put("kernel", stats.kernel, KERNELS.get(stats.kernel, ""))
         put("chosen", stats.kernel_reason, "Why this kernel is in use.")
         put(
+            "code", _code(stats),
+            "Native code sums over neighbour lists on a CPU; all else is compiled by JAX. The flag "
+            "--threads says how many threads native code uses.",
+        )  # fmt: skip
+        put(
             "capacity", f"{stats.capacity:,} rods",
             "Rods that the compiled program has room for. Any number from 90 % of it to all of it "
             "compiles nothing.",
@@ -162,6 +175,7 @@ class StatisticsPanel(Group):
         if stats is None or not listed:
             return
         lists = stats.neighbours
+        tried = lists is not None and lists.candidate_room > 0
         put(
             "neighbours a rod",
             f"{lists.mean:.1f}, most {lists.most} of {lists.slots}" if lists else "–",
@@ -170,9 +184,9 @@ class StatisticsPanel(Group):
         )  # fmt: skip
         put(
             "tried for it, most",
-            f"{lists.candidates} of {lists.candidate_room}" if lists else "–",
+            f"{lists.candidates} of {lists.candidate_room}" if lists and tried else "–",
             "Nearby rods that are tried when a rod's list is made: the most of any rod, and how "
-            "many there is room for.",
+            "many there is room for; native code has no limit.",
         )  # fmt: skip
         put(
             "skin", f"{lists.skin:.3g} l" if lists else "–",

@@ -16,7 +16,7 @@ import numpy as np
 import protocol
 
 from engine.driver import Driver
-from engine.kernels import KERNELS, is_listed
+from engine.kernels import KERNELS, is_listed, native
 from engine.kernels.neighbour_search import with_list
 from engine.params import Params, Setup
 from engine.snapshot import Start
@@ -37,7 +37,9 @@ def pair_sums(kernel: str, words: int) -> Callable[[State, jax.Array], tuple]:
     @jax.jit
     def sums(state: State, packed: jax.Array) -> tuple:
         params = unpack(packed)
-        if state.neighbours is not None:
+        if kernel == "native":
+            state, _ = native.with_list(state, params)
+        elif state.neighbours is not None:
             state, _ = with_list(state, params, words)
         return KERNELS[kernel](rods_of(state), state.n, params, state.neighbours), state.row
 

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Ways to sum the same interaction over all pairs, with one signature."""
 
-from engine.kernels import naive, neighbours, rowsum
+from typing import NamedTuple
+
+import jax
+
+from engine.kernels import naive, native, neighbours, rowsum
 from engine.kernels.sums import Kernel
+from engine.native import library
 from engine.params import Setup
 
 KERNELS: dict[str, Kernel] = {
+    "native": native.per_particle_sum,
     "neighbours": neighbours.per_particle_sum,
     "rowsum": rowsum.per_particle_sum,
     "naive": naive.per_particle_sum,
@@ -16,15 +22,41 @@ KERNELS: dict[str, Kernel] = {
 CROSSOVER = 64
 
 
-def resolve(setup: Setup) -> tuple[str, str]:
-    """The kernel that `setup` asks for, and why, in words."""
-    if setup.kernel != "auto":
-        return setup.kernel, "as asked for"
-    if setup.rods < CROSSOVER:
-        return "rowsum", f"auto: fewer than {CROSSOVER} rods"
-    return "neighbours", f"auto: {CROSSOVER} rods or more"
+class Choice(NamedTuple):
+    """What a setup comes to on this machine.
+
+    `kernel` is one of `KERNELS`; `reason` tells in words why it is in use.
+    """
+
+    kernel: str
+    reason: str
+
+    @property
+    def name(self) -> str:
+        """The kernel as a setup names it: native code is one way to sum over neighbour lists."""
+        return "neighbours" if self.kernel == "native" else self.kernel
+
+    @property
+    def code(self) -> str:
+        """Whose code the steps are: JAX's, or native for an instruction set. It decides bits."""
+        return f"native, {library.native().target}" if self.kernel == "native" else "JAX"
+
+
+def resolve(setup: Setup) -> Choice:
+    """The kernel that `setup` asks for, and why."""
+    kernel, reason = setup.kernel, "as asked for"
+    if kernel == "auto":
+        few = setup.rods < CROSSOVER
+        kernel = "rowsum" if few else "neighbours"
+        reason = f"auto: {'fewer than' if few else 'at least'} {CROSSOVER} rods"
+    if kernel != "neighbours" or jax.default_backend() != "cpu":
+        return Choice(kernel, reason)
+    problem = "native = off" if setup.native == "off" else library.native().problem
+    if problem:
+        return Choice(kernel, f"{reason}; without native code: {problem}")
+    return Choice("native", reason)
 
 
 def is_listed(kernel: str) -> bool:
     """Whether `kernel` sums over a neighbour list, which the state then has."""
-    return kernel == "neighbours"
+    return kernel in ("native", "neighbours")

@@ -67,10 +67,10 @@ def with_list(state: State, params: Params, words: int) -> tuple[State, Bool[Arr
     runs = lax.optimization_barrier(runs_near(grid, start, x, y, reach, alive))
     tried = _tried((x, y, cos, sin), runs, within, skin, params, words, old.used.size)
 
-    by_count = _by_count(tried.found, old.used.size, old.table.shape[0])
-    table, used = _table(tried, by_count, old.used.size, old.table.shape[0])
+    by_count = _by_count(tried.found, old.used.size, old.table.shape[1])
+    table, used = _table(tried, by_count, old.used.size, old.table.shape[1])
     most, candidates = jnp.max(tried.found), jnp.max(runs[LENGTH].sum(axis=0))
-    fits = (most <= old.table.shape[0]) & (candidates <= 32 * words)
+    fits = (most <= old.table.shape[1]) & (candidates <= 32 * words)
     built = _ordered(state, gather(order, by_count))
     new = NeighbourList(
         table, used, built.pos, built.theta, made_for(params), skin,
@@ -156,7 +156,7 @@ def _by_count(count: Int[Array, "rods"], chunks: int, slots: int) -> Int[Array, 
 
 def _table(
     tried: Tried, order: Int[Array, "rods"], chunks: int, slots: int
-) -> tuple[Int[Array, "slots rods"], Int[Array, "chunks"]]:
+) -> tuple[Int[Array, "chunks slots chunk"], Int[Array, "chunks"]]:
     """The bits written out as a table of rods in `order`, and the slots in use in each chunk."""
     size, chunk = order.size, order.size // chunks
     place = inverse(order)
@@ -178,12 +178,13 @@ def _table(
             rank = candidate(own, 32 * at + lowest)
             j = jnp.where(word != 0, gather(place, jnp.where(word != 0, rank, 0)), i)
             bits = jnp.where(words == at[None, :], bits & (bits - 1), bits)
-            return lax.dynamic_update_slice(table, j[None, :], (k, begin)), bits
+            return lax.dynamic_update_slice(table, j[None, None, :], (c, k, 0)), bits
 
         bits = lax.dynamic_slice(near, (0, begin), (near.shape[0], chunk))
         return lax.fori_loop(0, used[c], fill_slot, (table, bits))[0]
 
-    itself = lax.broadcasted_iota(jnp.int32, (slots, size), 1)
+    places = jnp.arange(size, dtype=jnp.int32).reshape(chunks, 1, chunk)
+    itself = jnp.broadcast_to(places, (chunks, slots, chunk))
     return lax.fori_loop(0, chunks, fill_chunk, itself), used
 
 

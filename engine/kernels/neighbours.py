@@ -36,7 +36,7 @@ def per_particle_sum(
 
     def add_chunk(c: Array, sums: Sums) -> Sums:
         begin = c * chunk
-        force, other = _sum_of_chunk(rods, begin, chunk, params, neighbours, neighbours.used[c])
+        force, other = _sum_of_chunk(rods, c, params, neighbours)
         return (
             lax.dynamic_update_slice(sums[0], force, (begin,)),
             lax.dynamic_update_slice(sums[1], other, (begin,)),
@@ -76,25 +76,24 @@ def cutoff(params: Params) -> Float[Array, ""]:
     return jnp.maximum(2 * params.radius, params.sensing_range)
 
 
-def _sum_of_chunk(
-    rods: Rod, begin: Array, chunk: int, params: Params, neighbours: NeighbourList, used: Array
-) -> Sums:
+def _sum_of_chunk(rods: Rod, c: Array, params: Params, neighbours: NeighbourList) -> Sums:
     """The sums of one chunk of rods: force as x + i y, and torque + i local density.
 
     Complex, because XLA's CPU backend compiles each output of a stage to a loop of its own that
     computes the pair again: two outputs cost half of four. On a GPU a turn of the loop costs a
     launch, so there a turn does several slots.
     """
+    _, slots, chunk = neighbours.table.shape
+    begin, used = c * chunk, neighbours.used[c]
     main = Rod(*[lax.dynamic_slice(values, (begin,), (chunk,)) for values in rods])
     i = begin + jnp.arange(chunk)
-    slots = neighbours.table.shape[0]
     at_once = 1 if jax.default_backend() == "cpu" else min(8, slots)
 
     def add_slots(turn: Array, sums: Sums) -> Sums:
         for k in range(at_once):
             slot = turn * at_once + k
             # Slots come in multiples of eight, so the last turn stays inside the table.
-            j = lax.dynamic_slice(neighbours.table, (slot, begin), (1, chunk))[0]
+            j = lax.dynamic_slice(neighbours.table, (c, slot, 0), (1, 1, chunk))[0, 0]
             neighb = Rod(*[gather(values, j) for values in rods])
             term = single_pair_interaction(main, neighb, params, i == j)
             sums = (

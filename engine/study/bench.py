@@ -75,6 +75,7 @@ class Row:
     cpu: str | None = None
     load: float | None = None
     busy_cpus: float | None = None
+    code: str | None = None
     notes: tuple[str, ...] = ()
     refused: str | None = None
     traps: tuple[Trap, ...] = field(default=())

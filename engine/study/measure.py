@@ -17,14 +17,14 @@ import numpy as np
 import psutil
 
 from engine import schema
-from engine.capacity import capacity_for
-from engine.kernels import KERNELS, is_listed, resolve
+from engine.capacity import NATIVE_CHUNK, capacity_for
+from engine.kernels import is_listed, resolve
 from engine.params import Params, Setup
 from engine.program import Program, check_memory, compile_program, device_name
 from engine.schema import ParameterError
 from engine.snapshot import Start
 from engine.state import State, to_device
-from engine.step import Packed, Report, advance, pack
+from engine.step import Packed, Report, advance, pack, steps_for
 from engine.study import standard
 from engine.study.bench import Row, Trap
 from engine.timing import watch_compiles
@@ -49,13 +49,15 @@ class Case:
     steps: int = 1
     times: list[float] = field(default_factory=list)
 
-    def state(self, fewer: int = 0) -> State:
-        """A fresh copy of the start on the device, less its last `fewer` rods and their room."""
+    def state(self, *, smaller: bool = False) -> State:
+        """A fresh copy of the start on the device, or without its last rods and their room."""
         start, room = self.start, self.program.capacity
-        if fewer:
-            kept = len(start.theta) - fewer
+        if smaller:
+            native = self.program.kernel == "native"
+            fewer = NATIVE_CHUNK if native else 1
+            size, kept = room.rods - fewer, len(start.theta) - fewer
             start = Start(start.pos[:kept], start.theta[:kept], start.activity[:kept])
-            room = room._replace(rods=room.rods - fewer, chunks=1)
+            room = room._replace(rods=size, chunks=size // NATIVE_CHUNK if native else 1)
         listed = is_listed(self.program.kernel)
         state = to_device(start, self.params, room, listed=listed, seed=standard.SEED)
         return jax.block_until_ready(state)
@@ -82,7 +84,8 @@ def measure(job: dict[str, Any], notes: Sequence[str], say: Say) -> None:
     busy = max(0.0, _others_seconds() - before) / (time.perf_counter() - begin)
     machine["busy_cpus"] = round(busy, 2)
     for kernel, n in map(tuple, job["cases"]):
-        row = Row(kernel, n, _threads(job), **machine)
+        code = resolve(Setup(rods=n, kernel=kernel)).code
+        row = Row(kernel, n, _threads(job), code=code, **machine)
         if (kernel, n) in cases:
             row = _filled(row, cases[kernel, n])
         else:
@@ -137,7 +140,7 @@ def _prepare(
         say({"share": 0.4 * i / len(job["cases"]), "doing": f"preparing {name}"})
         try:
             start, params = _start(job, n)
-            program = _compiled(kernel, n, params)
+            program = _compiled(kernel, n, params, _threads(job))
             case = Case(start, params, program, jax.device_put(pack(params)))
             case.steps = _steps_for(case, job["round_seconds"])
             cases[kernel, n] = case
@@ -156,14 +159,14 @@ def _start(job: dict[str, Any], n: int) -> tuple[Start, Params]:
     return standard.load_state(kept)
 
 
-def _compiled(kernel: str, n: int, params: Params) -> Program:
+def _compiled(kernel: str, n: int, params: Params, threads: int) -> Program:
     setup = Setup(rods=n, kernel=kernel)
-    kernel, _ = resolve(setup)
-    capacity = capacity_for(n, params, jax.default_backend())
+    kernel = resolve(setup).kernel
+    capacity = capacity_for(n, params, jax.default_backend(), kernel)
     check_memory(setup, kernel, capacity)
     # Without this the second kernel would find parts of the first one traced already.
     jax.clear_caches()
-    return compile_program(setup, kernel, capacity, "first start")
+    return compile_program(setup, kernel, capacity, "first start", threads)
 
 
 def _steps_for(case: Case, seconds: float) -> int:
@@ -240,7 +243,7 @@ def _traps(case: Case) -> list[Trap]:
         ),
         Trap(
             "changing inputs", _changing_inputs(case), right,
-            "another type (K a Python number) or shape (one rod fewer) compiles again",
+            "another type (K a Python number) or shape (fewer rods) compiles again",
         ),
     ]  # fmt: skip
 
@@ -270,7 +273,7 @@ def _changing_inputs(case: Case) -> float:
     call = _fresh(case)
     limit = np.float32(math.inf)
     jax.block_until_ready(call(case.state(), case.packed, np.int32(case.steps), limit))
-    changing = [(case.state(), case.steps), (case.state(fewer=1), np.int32(case.steps))]
+    changing = [(case.state(), case.steps), (case.state(smaller=True), np.int32(case.steps))]
     with watch_compiles() as seen:
         begin = time.perf_counter()
         for state, K in changing:
@@ -284,5 +287,5 @@ def _changing_inputs(case: Case) -> float:
 def _fresh(case: Case) -> Callable[..., Any]:
     """The step as an ordinary `jax.jit` of the kind that compiles on its first call."""
     jax.clear_caches()
-    kernel, words = KERNELS[case.program.kernel], case.program.capacity.words
-    return jax.jit(partial(advance, kernel=kernel, words=words), donate_argnums=0)
+    steps = steps_for(case.program.kernel, case.program.capacity)
+    return jax.jit(partial(advance, steps=steps), donate_argnums=0)

@@ -119,6 +119,8 @@ def _summary(
         stage: sorted(name for name in seen if stage in operations.inside.get(name, ()))
         for stage in STAGES
     }
+    # Native code has one stage for the whole step.
+    present = {stage for stage in STAGES if times.operations(stage) or fused[stage]}
     return {
         "rods": stats.rods,
         "kernel": stats.kernel,
@@ -139,7 +141,7 @@ def _summary(
                 ],
                 "also_in": fused.get(stage, []),
             }
-            for stage in (*STAGES, UNKNOWN, IDLE)
+            for stage in (*filter(present.__contains__, STAGES), UNKNOWN, IDLE)
         ],
     }
 

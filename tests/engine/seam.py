@@ -14,8 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from engine.capacity import Capacity
-from engine.kernels import KERNELS, is_listed
+from engine.capacity import NATIVE_CHUNK, Capacity
+from engine.kernels import KERNELS, is_listed, native
 from engine.kernels.neighbour_search import with_list
 from engine.params import Params
 from engine.snapshot import Start
@@ -44,6 +44,14 @@ def params_of(values: SimpleNamespace) -> Params:
     return Params(**{name: float(np.float32(value)) for name, value in vars(values).items()})
 
 
+def room_for(n: int, kernel: str) -> Capacity:
+    """Room for `n` rods, a few more, and as many neighbours and candidates as there may be."""
+    chunk = NATIVE_CHUNK if kernel == "native" else n + SPARE
+    size = -(-(n + SPARE) // chunk) * chunk
+    candidates = 0 if kernel == "native" else -(-size // 32) * 32
+    return Capacity(size, size // chunk, -(-size // 8) * 8, candidates)
+
+
 def state_of(
     rods: Rods, params: Params, kernel: str = "naive", step: int = 0, seed: int = 0
 ) -> State:
@@ -51,17 +59,19 @@ def state_of(
 
     The room for neighbours is that of any two of them.
     """
-    n = len(rods.theta)
-    room = Capacity(n + SPARE, 1, -(-(n + SPARE) // 8) * 8, -(-(n + SPARE) // 32) * 32)
+    room = room_for(len(rods.theta), kernel)
     start = Start(rods.pos, rods.theta, rods.activity)
     return to_device(start, params, room, listed=is_listed(kernel), step=step, seed=seed)
 
 
-def listed(state: State, params: Params) -> State:
+def listed(state: State, params: Params, kernel: str) -> State:
     """`state` with its neighbour list built, which must fit; as it is where it has none."""
     if state.neighbours is None:
         return state
-    built, fits = with_list(state, params, -(-state.theta.size // 32))
+    if kernel == "native":
+        built, fits = native.with_list(state, params)
+    else:
+        built, fits = with_list(state, params, -(-state.theta.size // 32))
     return built._replace(theta=jnp.where(fits, built.theta, jnp.nan))
 
 
@@ -69,7 +79,7 @@ def listed(state: State, params: Params) -> State:
 def _sums(kernel: str):
     def sums(state: State, packed: jax.Array):
         params = unpack(packed)
-        state = listed(state, params)
+        state = listed(state, params, kernel)
         found = KERNELS[kernel](rods_of(state), state.n, params, state.neighbours)
         return found, state.row
 
@@ -94,8 +104,11 @@ def in_rows(row: jax.Array, n: int) -> np.ndarray:
 def _step(kernel: str):
     def step(state, packed):
         params = unpack(packed)
-        state = listed(state, params)
-        return one_timestep(state, params, KERNELS[kernel], jnp.float32(jnp.inf))
+        state, no_limit = listed(state, params, kernel), jnp.float32(jnp.inf)
+        new, motion = one_timestep(state, params, KERNELS[kernel], no_limit)
+        if kernel == "native":  # which makes the whole step
+            new = native.advance(state, params, jnp.int32(1), no_limit, threads=1).state
+        return new, motion
 
     return jax.jit(step)
 

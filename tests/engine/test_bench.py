@@ -99,7 +99,7 @@ def test_steps_are_timed_from_one_state_without_a_compile_and_traps_with_one():
 
     start, params = standard.relaxed_start(20), standard.standard_params(20)
     packed = measure.jax.device_put(measure.pack(params))
-    case = measure.Case(start, params, measure._compiled("naive", 20, params), packed)
+    case = measure.Case(start, params, measure._compiled("naive", 20, params, 1), packed)
     before = np.asarray(case.state().pos)
     case.batch(1)
     with watch_compiles() as timed:

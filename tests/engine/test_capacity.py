@@ -8,21 +8,27 @@ import pytest
 import engine.program
 import engine.runner
 from engine import Driver, Params, Setup, SimulationError, Start
-from engine.capacity import Capacity, Demand, capacity_for, grown
+from engine.capacity import NATIVE_CHUNK, Capacity, Demand, capacity_for, grown
 from engine.kernels import CROSSOVER, resolve
 from engine.state import State
-from tests.engine.programs import ROOM, compile_once, shared_programs
+from tests.engine.programs import NATIVE_ROOM, ROOM, compile_once, setup_for, shared_programs
 
 # Active rods on a ring, which swim to its centre: neighbours become more all the time.
 RODS, STEPS = 60, 700
-SETUP = Setup(rods=RODS, kernel="neighbours")
 PARAMS = Params(
     space_size=80.0, k_cc=5.0, dt=0.02, activity_thresh=-2.0, activity_width=1.0, D_r=0.002
 )
-LARGE = ROOM
-FEW_SLOTS, FEW_CANDIDATES = LARGE._replace(slots=16), LARGE._replace(candidates=32)
+LARGE = {"neighbours": ROOM, "native": NATIVE_ROOM}
+FEW_SLOTS = {kernel: room._replace(slots=16) for kernel, room in LARGE.items()}
+FEW_CANDIDATES = {"neighbours": ROOM._replace(candidates=32)}
+EITHER = pytest.mark.parametrize("kernel", LARGE)
 TIGHT = pytest.mark.parametrize(
-    "room", [FEW_SLOTS, FEW_CANDIDATES], ids=["few slots", "few candidates"]
+    ("kernel", "room"),
+    [
+        *((kernel, room) for kernel, room in FEW_SLOTS.items()),
+        ("neighbours", FEW_CANDIDATES["neighbours"]),
+    ],
+    ids=["few slots", "few slots, native", "few candidates"],
 )
 
 
@@ -33,10 +39,10 @@ def ring() -> Start:
     return Start(pos, angle + np.pi, np.ones(RODS))
 
 
-def begun_with(room: Capacity) -> Driver:
+def begun_with(room: Capacity, kernel: str) -> Driver:
     """The ring, in arrays of that size."""
-    with shared_programs(room):
-        return Driver(SETUP, PARAMS, 3, ring())
+    with shared_programs(room, room):
+        return Driver(setup_for(kernel, RODS), PARAMS, 3, ring())
 
 
 @pytest.fixture(autouse=True)
@@ -59,20 +65,23 @@ def same_state(one: State, other: State) -> None:
     """To the last bit, but for what the lists have room for."""
     assert one.neighbours is not None
     assert other.neighbours is not None
-    slots = min(len(one.neighbours.table), len(other.neighbours.table))
+    slots = min(one.neighbours.table.shape[1], other.neighbours.table.shape[1])
     assert int(one.neighbours.most) <= slots
-    used = int(np.max(one.neighbours.used))
-    pair = [
-        state._replace(neighbours=state.neighbours._replace(table=state.neighbours.table[:used]))
-        for state in (one, other)
-    ]
-    jax.tree.map(np.testing.assert_array_equal, *pair)
+    jax.tree.map(np.testing.assert_array_equal, *[in_use(state) for state in (one, other)])
+
+
+def in_use(state: State) -> State:
+    """`state` with 0 in its table where nothing reads."""
+    lists = jax.device_get(state.neighbours)
+    slot = np.arange(lists.table.shape[1])[None, :, None]
+    table = np.where(slot < lists.used[:, None, None], lists.table, 0)[:, : lists.used.max()]
+    return state._replace(neighbours=lists._replace(table=table))
 
 
 @TIGHT
 @pytest.mark.parametrize("K", [1, 64, STEPS])
-def test_a_run_that_grew_has_the_bits_of_one_that_began_large(room, K):
-    large, small = begun_with(LARGE), begun_with(room)
+def test_a_run_that_grew_has_the_bits_of_one_that_began_large(kernel, room, K):
+    large, small = begun_with(LARGE[kernel], kernel), begun_with(room, kernel)
     expected = in_slices(large, 100)
     got = in_slices(small, K)
     assert small.step == STEPS
@@ -80,7 +89,8 @@ def test_a_run_that_grew_has_the_bits_of_one_that_began_large(room, K):
     np.testing.assert_array_equal(got, expected)
     assert small.snapshot().observables == large.snapshot().observables
     same_state(small._runner._state, large._runner._state)
-    assert small.program.capacity == LARGE
+    assert small.program.capacity == LARGE[kernel]
+    assert small.program.kernel == kernel
 
     stats = small.stats
     assert (stats.compiles, stats.growths) == (1, 1)
@@ -90,22 +100,25 @@ def test_a_run_that_grew_has_the_bits_of_one_that_began_large(room, K):
     of, room = stats.neighbours, small.program.capacity
     assert (of.slots, of.candidate_room) == (room.slots, room.candidates)
     assert 0 < of.mean < of.most <= of.slots
-    assert of.most < of.candidates <= of.candidate_room
+    if kernel == "native":
+        assert of.candidates == of.candidate_room == 0
+    else:
+        assert of.most < of.candidates <= of.candidate_room
     assert of.rebuilds_per_1000 > 0
 
 
-def test_it_grows_in_the_midst_of_a_batch():
+@TIGHT
+def test_it_grows_in_the_midst_of_a_batch(kernel, room):
     """Or the tests above would show little."""
-    for room in (FEW_SLOTS, FEW_CANDIDATES):
-        driver = begun_with(room)
-        driver.advance(50)
-        assert driver.stats.growths == 0
+    driver = begun_with(room, kernel)
+    driver.advance(50)
+    assert driver.stats.growths == 0
 
 
 def test_step_times_leave_out_the_compile_of_a_growth(monkeypatch):
     """By a clock that only moves when a batch ends, by a second, and by a day for a compile."""
     now = iter(range(10**6))
-    driver = begun_with(FEW_SLOTS)
+    driver = begun_with(FEW_SLOTS["neighbours"], "neighbours")
 
     def slowly(*arguments):
         for _ in range(86400):
@@ -121,8 +134,9 @@ def test_step_times_leave_out_the_compile_of_a_growth(monkeypatch):
     assert stats.step_seconds * STEPS == pytest.approx(2)
 
 
-def test_a_growth_that_finds_no_memory_is_told_and_the_run_can_go_on(monkeypatch):
-    large, small = begun_with(LARGE), begun_with(FEW_SLOTS)
+@EITHER
+def test_a_growth_that_finds_no_memory_is_told_and_the_run_can_go_on(monkeypatch, kernel):
+    large, small = begun_with(LARGE[kernel], kernel), begun_with(FEW_SLOTS[kernel], kernel)
     with monkeypatch.context() as full:
         full.setattr(engine.program, "available_bytes", lambda: 1000)
         with pytest.raises(SimulationError) as caught:
@@ -149,9 +163,10 @@ def test_a_growth_that_finds_no_memory_is_told_and_the_run_can_go_on(monkeypatch
 
 
 @pytest.mark.parametrize("edit", [{"sensing_range": 0.5}, {"F_prop": 2.0}], ids=str)
-def test_an_edit_helps_where_there_is_no_memory_for_longer_lists(monkeypatch, edit):
+@EITHER
+def test_an_edit_helps_where_there_is_no_memory_for_longer_lists(monkeypatch, kernel, edit):
     """A shorter range makes the lists fit; where it does not, that is told again."""
-    driver = begun_with(FEW_SLOTS)
+    driver = begun_with(FEW_SLOTS[kernel], kernel)
     monkeypatch.setattr(engine.program, "available_bytes", lambda: 1000)
     with pytest.raises(SimulationError):
         driver.advance(STEPS)
@@ -165,13 +180,19 @@ def test_an_edit_helps_where_there_is_no_memory_for_longer_lists(monkeypatch, ed
 
 
 @pytest.mark.parametrize("rods", [1, 2, 63, 64, 65, 100, 1000, 1024, 1025, 5000, 10**6])
-@pytest.mark.parametrize("platform", ["cpu", "gpu"])
-def test_capacities_leave_room_and_divide_into_chunks(rods, platform):
+@pytest.mark.parametrize(
+    ("platform", "kernel"), [("cpu", "neighbours"), ("cpu", "native"), ("gpu", "neighbours")]
+)
+def test_capacities_leave_room_and_divide_into_chunks(rods, platform, kernel):
     params = Params(space_size=max(12.0, 4.0 * rods**0.5))
-    room = capacity_for(rods, params, platform)
+    room = capacity_for(rods, params, platform, kernel)
     assert rods <= room.rods <= max(64, 1.25 * rods + 1)
     assert room.rods % room.chunks == 0
-    assert room.rods // room.chunks <= (1024 if platform == "cpu" else room.rods)
+    if kernel == "native":
+        assert room.rods // room.chunks == NATIVE_CHUNK
+        assert room.candidates == 0
+    else:
+        assert room.rods // room.chunks <= (1024 if platform == "cpu" else room.rods)
     assert room.slots % 8 == room.candidates % 32 == 0
     assert 32 * room.words == room.candidates
     # Nobody has more neighbours than there are others.
@@ -179,7 +200,7 @@ def test_capacities_leave_room_and_divide_into_chunks(rods, platform):
 
 
 def test_a_few_more_rods_fit_the_same_arrays():
-    sizes = {capacity_for(rods, Params(), "cpu").rods for rods in range(1025, 2049)}
+    sizes = {capacity_for(rods, Params(), "cpu", "neighbours").rods for rods in range(1025, 2049)}
     assert len(sizes) == 4
 
 
@@ -194,17 +215,21 @@ def test_growing_meets_the_demand_with_room_to_spare():
 
 @pytest.mark.parametrize("rods", [1, CROSSOVER - 1, CROSSOVER, 10**6])
 def test_auto_takes_lists_from_the_crossover_on_and_says_why(rods):
-    kernel, reason = resolve(Setup(rods=rods))
-    assert kernel == ("neighbours" if rods >= CROSSOVER else "rowsum")
-    assert reason.startswith("auto: ")
-    assert str(CROSSOVER) in reason
-    for asked in ("naive", "rowsum", "neighbours"):
+    choice = resolve(Setup(rods=rods))
+    assert choice.name == ("neighbours" if rods >= CROSSOVER else "rowsum")
+    assert choice.reason.startswith("auto: ")
+    assert str(CROSSOVER) in choice.reason
+    for asked in ("naive", "rowsum"):
         assert resolve(Setup(rods=rods, kernel=asked)) == (asked, "as asked for")
+    asked = resolve(Setup(rods=rods, kernel="neighbours", native="off"))
+    assert asked == ("neighbours", "as asked for; without native code: native = off")
 
 
 def test_the_figures_tell_kernel_and_room(crowd, pair):
     crowd.advance(5)
-    assert (crowd.stats.kernel, crowd.stats.kernel_reason) == resolve(Setup(rods=150))
+    choice = resolve(Setup(rods=150))
+    assert (crowd.stats.kernel, crowd.stats.kernel_reason) == (choice.name, choice.reason)
+    assert crowd.stats.code == choice.code
     assert (crowd.stats.rods, crowd.stats.capacity) == (150, 160)
     assert crowd.stats.neighbours is not None
     assert (pair.stats.kernel, pair.stats.kernel_reason) == resolve(Setup(rods=2))

@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.capacity import Capacity
+from engine.kernels import KERNELS, native
 from engine.kernels.neighbour_search import with_list
-from engine.kernels.neighbours import is_current, per_particle_sum
+from engine.kernels.neighbours import is_current
 from engine.params import Params
 from engine.schema import smallest_space_size
 from engine.snapshot import Start
@@ -27,39 +28,47 @@ from tests.engine import seam
 from tests.oracle import reference, rounding
 from tests.oracle.reference import Rods, Sums, defaults
 
-# One room for every example, so that one program serves them all. With so many chunks a list is
-# sorted in two groups; a single chunk is what test_kernels has.
-ROOM = Capacity(rods=128, chunks=64, slots=64, candidates=96)
+# One room for every example, so that one program serves them all. With so many chunks a list of
+# JAX is sorted in two groups; a single chunk is what test_kernels has. Native code has chunks of 16
+# rods, and no limit of candidates.
+ROOMS = {
+    "neighbours": Capacity(rods=128, chunks=64, slots=64, candidates=96),
+    "native": Capacity(rods=128, chunks=8, slots=64, candidates=0),
+}
+EITHER = pytest.mark.parametrize("kernel", ROOMS)
 
 
 @functools.cache
-def _program(function):
-    return jax.jit(lambda state, packed: function(state, unpack(packed)))
+def _program(function, kernel: str = ""):
+    return jax.jit(lambda state, packed: function(state, unpack(packed), kernel))
 
 
-def _built(state: State, params: Params):
-    return with_list(state, params, ROOM.words)
+def _built(state: State, params: Params, kernel: str):
+    if kernel == "native":
+        return native.with_list(state, params)
+    return with_list(state, params, ROOMS[kernel].words)
 
 
-def _summed(state: State, params: Params):
-    return per_particle_sum(rods_of(state), state.n, params, state.neighbours)
+def _summed(state: State, params: Params, kernel: str):
+    return KERNELS[kernel](rods_of(state), state.n, params, state.neighbours)
 
 
-def _holds(state: State, params: Params):
+def _holds(state: State, params: Params, _: str):
     return is_current(state.neighbours, state.pos, state.theta, params)
 
 
-def unlisted(rods: Rods, params: Params, skin: float = 0.3) -> State:
+def unlisted(rods: Rods, params: Params, kernel: str, skin: float = 0.3) -> State:
     """`rods` without a list yet; that will have a skin of `skin` body widths."""
     start = Start(rods.pos, rods.theta, rods.activity)
-    state = to_device(start, params, ROOM, listed=True)
+    state = to_device(start, params, ROOMS[kernel], listed=True)
     thick = jax.device_put(np.float32(skin * 2 * params.radius))
     return state._replace(neighbours=state.neighbours._replace(skin=thick))
 
 
-def built(rods: Rods, params: Params, skin: float = 0.3) -> State:
+def built(rods: Rods, params: Params, kernel: str, skin: float = 0.3) -> State:
     """`rods` with their list, whose skin is `skin` body widths."""
-    state, fits = _program(_built)(unlisted(rods, params, skin), pack(params))
+    program = _program(_built, kernel)
+    state, fits = program(unlisted(rods, params, kernel, skin), pack(params))
     assert fits
     return state
 
@@ -79,9 +88,9 @@ def is_good(state: State, params: Params) -> bool:
     return bool(_program(_holds)(state, pack(params)))
 
 
-def sums_of(state: State, params: Params) -> Sums:
+def sums_of(state: State, params: Params, kernel: str) -> Sums:
     """The sums of the rods, by row."""
-    sums = _program(_summed)(state, pack(params))
+    sums = _program(_summed, kernel)(state, pack(params))
     n = int(state.n)
     place = np.argsort(np.asarray(state.row))
     sums = [np.asarray(values, np.float64)[place] for values in sums]
@@ -103,9 +112,10 @@ def listed_pairs(state: State) -> np.ndarray:
     """(n, n) numbers: how often each row lists each other row; only real places may be listed."""
     neighbours, n = state.neighbours, int(state.n)
     table, used, row = (np.asarray(a) for a in (neighbours.table, neighbours.used, state.row))
-    times = np.zeros((ROOM.rods, ROOM.rods), int)
-    for i in range(ROOM.rods):
-        column = table[: used[i * ROOM.chunks // ROOM.rods], i]
+    size, chunk = len(row), table.shape[2]
+    times = np.zeros((size, size), int)
+    for i in range(size):
+        column = table[i // chunk, : used[i // chunk], i % chunk]
         others = column[column != i]
         # What fills a column up comes last, so no sum depends on how long it is.
         assert np.array_equal(column[: len(others)], others)
@@ -176,22 +186,24 @@ def cases(draw) -> tuple[Rods, Params, float]:
     return seam.single(rods, params), params, draw(st.sampled_from([0.05, 0.3, 1.0, 2.0]))
 
 
+@EITHER
 @settings(max_examples=100)
 @given(case=cases())
-def test_sums_agree_with_the_reference(case):
+def test_sums_agree_with_the_reference(kernel, case):
     rods, params, skin = case
-    state = built(rods, params, skin)
+    state = built(rods, params, kernel, skin)
     assert is_good(state, params)
-    agrees(sums_of(state, params), rods, params)
+    agrees(sums_of(state, params, kernel), rods, params)
 
 
+@EITHER
 @settings(max_examples=100)
 @given(case=cases())
-def test_the_list_holds_who_is_near_once_and_nobody_else(case):
+def test_the_list_holds_who_is_near_once_and_nobody_else(kernel, case):
     """Near means a core distance below cutoff + skin, or about half a box away in x or y: the
     shortest image of such a pair may become another one."""
     rods, params, skin = case
-    state = built(rods, params, skin)
+    state = built(rods, params, kernel, skin)
     times = listed_pairs(state)
     distance, box = core_distances(rods, params), params.space_size
     thick = skin * 2 * params.radius
@@ -231,11 +243,12 @@ def together(rods: Rods, params: Params, listed: np.ndarray, most: float) -> Rod
     return rods._replace(pos=pos)
 
 
+@EITHER
 @settings(max_examples=100)
 @given(case=cases(), seed=st.integers(0, 2**32 - 1))
-def test_a_list_that_is_current_gives_the_sums_of_rods_that_have_moved(case, seed):
+def test_a_list_that_is_current_gives_the_sums_of_rods_that_have_moved(kernel, case, seed):
     rods, params, skin = case
-    rng, state = np.random.default_rng(seed), built(rods, params, skin)
+    rng, state = np.random.default_rng(seed), built(rods, params, kernel, skin)
     # Less than half the skin by what rounding may do to a place.
     most = 0.499 * skin * 2 * params.radius - 2e-7 * params.space_size
     for now in (
@@ -245,24 +258,26 @@ def test_a_list_that_is_current_gives_the_sums_of_rods_that_have_moved(case, see
     ):
         there = moved_to(state, now, params)
         assert is_good(there, params)
-        agrees(sums_of(there, params), seam.single(now, params), params)
+        agrees(sums_of(there, params, kernel), seam.single(now, params), params)
 
 
+@EITHER
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("box", [12.7, 21.0, 60.0])
-def test_the_list_reaches_to_its_full_distance_anywhere_in_the_box(axis, box):
+def test_the_list_reaches_to_its_full_distance_anywhere_in_the_box(kernel, axis, box):
     """Two rods in line, tips as far apart as the list must hold: along x and y, over every edge."""
     params, ahead = seam.params_of(defaults(space_size=box)), np.eye(2)[axis]
     for at in np.linspace(0, box, 60):
         pos = at * ahead + np.array([[0.0, 0.0], (4 + 0.9999 * 2.3) * ahead]) + 0.37 * box
         rods = seam.single(Rods(pos, np.full(2, axis * np.pi / 2), np.ones(2)), params)
         assert core_distances(rods, params)[0, 1] < 2.3
-        assert np.array_equal(listed_pairs(built(rods, params)), 1 - np.eye(2))
+        assert np.array_equal(listed_pairs(built(rods, params, kernel)), 1 - np.eye(2))
 
 
+@EITHER
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.6])
-def test_a_pair_whose_shortest_image_changes_is_not_lost(axis, share):
+def test_a_pair_whose_shortest_image_changes_is_not_lost(kernel, axis, share):
     """In the least box two rods almost half a box apart drift on apart, and meet round the box.
 
     They are tilted, so that they are out of reach one way round and in line the other.
@@ -278,12 +293,12 @@ def test_a_pair_whose_shortest_image_changes_is_not_lost(axis, share):
         pos = np.array([at, at + beside])
         rods = seam.single(Rods(pos, np.full(2, theta), np.ones(2)), params)
         assert core_distances(rods, params)[0, 1] > 2.0 + 1.0
-        state = built(rods, params, skin=1.0)
+        state = built(rods, params, kernel, skin=1.0)
         now = seam.single(rods._replace(pos=rods.pos + np.outer([-1, 1], ahead)), params)
         there = moved_to(state, now, params)
         assert is_good(there, params)
         assert reference.per_particle_sum(now, params).sensed.all()
-        agrees(sums_of(there, params), now, params)
+        agrees(sums_of(there, params, kernel), now, params)
 
 
 def spread() -> tuple[Rods, Params]:
@@ -294,10 +309,11 @@ def spread() -> tuple[Rods, Params]:
     return seam.single(rods, params), params
 
 
+@EITHER
 @pytest.mark.parametrize("n", [0, 17, 39], ids=["first", "middle", "last"])
-def test_a_list_is_current_until_one_rod_has_moved_by_half_the_skin(n):
+def test_a_list_is_current_until_one_rod_has_moved_by_half_the_skin(kernel, n):
     rods, params = spread()
-    state = built(rods, params)
+    state = built(rods, params, kernel)
     for angle in np.linspace(0, 2 * np.pi, 7):
         to = np.array([np.cos(angle), np.sin(angle)])
         for part, good in ((0.49, True), (0.51, False)):
@@ -332,16 +348,18 @@ def test_a_list_is_current_until_one_rod_has_moved_by_half_the_skin(n):
     ],
     ids=str,
 )
-def test_a_list_is_current_only_for_the_range_length_and_box_that_it_was_made_for(values, good):
+@EITHER
+def test_a_list_is_current_only_for_what_it_was_made_for(kernel, values, good):
+    """The range, the length and the box."""
     rods, params = spread()
-    state = built(rods, params)
+    state = built(rods, params, kernel)
     changed = seam.params_of(SimpleNamespace(**{**params.__dict__, **values}))
     assert is_good(state, changed) == good
 
 
 def test_a_place_that_is_no_number_ends_a_list():
     rods, params = spread()
-    state = built(rods, params)
+    state = built(rods, params, "neighbours")
     pos = np.array(state.pos)
     pos[5, 1] = np.nan
     assert not is_good(state._replace(pos=jax.device_put(pos)), params)
@@ -349,25 +367,31 @@ def test_a_place_that_is_no_number_ends_a_list():
 
 def test_a_new_state_has_no_list():
     rods, params = spread()
-    assert not is_good(unlisted(rods, params), params)
+    assert not is_good(unlisted(rods, params, "neighbours"), params)
 
 
 @pytest.mark.parametrize(
-    ("n", "spacing", "most", "candidates"),
-    [(90, 1e-3, 89, 90), (128, 3.0, 2, 128)],
-    ids=["too many neighbours", "too many candidates"],
+    ("kernel", "n", "spacing", "most", "candidates"),
+    [
+        ("neighbours", 90, 1e-3, 89, 90),
+        ("neighbours", 128, 3.0, 2, 128),
+        ("native", 90, 1e-3, 89, 0),
+    ],
+    ids=["too many neighbours", "too many candidates", "too many neighbours, native"],
 )
 def test_a_list_that_does_not_fit_changes_nothing_but_tells_what_would(
-    n, spacing, most, candidates
+    kernel, n, spacing, most, candidates
 ):
     """Rods side by side along y in a box of which the search takes in the whole height."""
     params = seam.params_of(defaults(space_size=399.0, length=190.0, sensing_range=4.0))
     pos = np.stack([np.full(n, 9.0), 1.0 + spacing * np.arange(n)], axis=1)
-    before = unlisted(Rods(pos, np.zeros(n), np.ones(n)), params)
-    after, fits = _program(_built)(before, pack(params))
+    before = unlisted(Rods(pos, np.zeros(n), np.ones(n)), params, kernel)
+    after, fits = _program(_built, kernel)(before, pack(params))
     assert not fits
     assert (int(after.neighbours.most), int(after.neighbours.candidates)) == (most, candidates)
     told = {"most": after.neighbours.most, "candidates": after.neighbours.candidates}
+    if kernel == "native":  # which writes the table in place; it is of no list
+        told["table"] = after.neighbours.table
     expected = before._replace(neighbours=before.neighbours._replace(**told))
     jax.tree.map(np.testing.assert_array_equal, after, expected)
 
@@ -375,17 +399,18 @@ def test_a_list_that_does_not_fit_changes_nothing_but_tells_what_would(
 def test_a_loop_that_takes_several_slots_at_once_sums_the_same(monkeypatch):
     """As on a GPU, where a turn of the loop costs a launch."""
     rods, params = spread()
-    state = built(rods, params)
+    state = built(rods, params, "neighbours")
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    sums = jax.jit(lambda state, packed: _summed(state, unpack(packed)))(state, pack(params))
+    sums = jax.jit(lambda s, packed: _summed(s, unpack(packed), "neighbours"))(state, pack(params))
     place = np.argsort(np.asarray(state.row))[:40]
     agrees(Sums(*(np.asarray(v, np.float64)[place] for v in sums)), rods, params)
 
 
-def test_the_order_of_a_list_puts_the_busiest_first_and_equals_in_order_of_place():
+@EITHER
+def test_the_order_of_a_list_puts_the_busiest_first_and_equals_in_order_of_place(kernel):
     """So that a chunk has few slots that are padding, and the bits of a run are its own."""
     rods, params = spread()
-    state = built(rods, params)
+    state = built(rods, params, kernel)
     counts = listed_pairs(state).sum(1)[np.asarray(state.row)[:40]]
     assert np.all(np.diff(counts) <= 0)
     assert math.isclose(counts.mean(), float(state.neighbours.mean), rel_tol=1e-5)

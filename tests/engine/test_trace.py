@@ -26,11 +26,12 @@ from engine.study.stages import (
     stage_times,
 )
 from engine.study.trace import TraceError, read_events, trace
+from tests.engine.programs import setup_for
 
 
 @pytest.fixture(scope="module")
 def driver() -> Driver:
-    return Driver(Setup(rods=64, kernel="neighbours"), Params(space_size=32.0, D_r=0.01), seed=1)
+    return Driver(setup_for("neighbours", 64), Params(space_size=32.0, D_r=0.01), seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -50,13 +51,14 @@ def test_the_perfetto_file_is_gzipped_json_with_the_operations(files, driver):
 def test_the_summary_divides_all_time_among_the_stages(files, driver):
     summary = json.loads(files.json.read_text(encoding="utf-8"))
     rows = {row["stage"]: row for row in summary["stages"]}
-    assert tuple(rows) == (*STAGES, UNKNOWN, IDLE)
+    stages = [stage for stage in STAGES if stage != "native_steps"]
+    assert list(rows) == [*stages, UNKNOWN, IDLE]
     assert sum(row["share"] for row in rows.values()) == pytest.approx(1)
     total = sum(row["ms_a_step"] for row in rows.values())
     assert total == pytest.approx(summary["ms_a_step"])
     assert (summary["frames"], summary["K"], summary["rods"]) == (2, 3, 64)
     assert summary["complete"]
-    for stage in STAGES:
+    for stage in stages:
         assert rows[stage]["operations"] or rows[stage]["also_in"], stage
     for stage in ("pair_sums", "noise", "check", "snapshot"):
         assert rows[stage]["ms_a_step"] > 0
@@ -65,8 +67,17 @@ def test_the_summary_divides_all_time_among_the_stages(files, driver):
 def test_the_text_names_every_stage_and_the_profilers_own_cost(files):
     text = files.text.read_text(encoding="utf-8")
     for stage in (*STAGES, UNKNOWN, IDLE):
-        assert re.search(rf"^{stage} +[\d.]+ +[\d.]+%", text, re.MULTILINE), stage
+        named = re.search(rf"^{stage} +[\d.]+ +[\d.]+%", text, re.MULTILINE)
+        assert bool(named) == (stage != "native_steps"), stage
     assert "without the profiler" in text
+
+
+def test_native_code_is_one_stage_of_the_summary(tmp_path):
+    driver = Driver(setup_for("native", 1000), Params(space_size=130.0), seed=1)
+    files = trace(driver, tmp_path, frames=2, K=200)
+    rows = {row["stage"]: row for row in json.loads(files.json.read_text())["stages"]}
+    assert list(rows) == ["native_steps", "snapshot", UNKNOWN, IDLE]
+    assert rows["native_steps"]["share"] > 0.2
 
 
 def test_a_trace_moves_the_simulation_on_as_it_says(driver, tmp_path):

@@ -20,11 +20,13 @@ def report(rows, capsys) -> str:
 def test_the_conditions_and_every_figure_are_said(capsys):
     fast = replace(ROW, kernel="rowsum", step_ms=12.345, step_ms_min=12.0, step_ms_max=13.0)
     lists = replace(ROW, kernel="neighbours", step_ms=1.2345, rod_steps_per_s=3_318_000.0)
+    lists = replace(lists, code="native, avx2")
     text = report([ROW, fast, lists], capsys)
     for words in (
         "4,096 = 2 × 2 periodic copies of 1,024", "device CPU", "A CPU, 2 CPUs", "JAX 0.10.2",
         "load 1.5", "length 2, radius 0.25", "1,234", "1,200", "1,300", "419.50", "12.35",
-        "100.00 ×", "neighbours", "1000.00 ×", "persistent cache is off", "5 rounds",
+        "100.00 ×", "neighbours", "1000.00 ×",
+        "The code of neighbours: native, avx2.", "persistent cache is off", "5 rounds",
     ):  # fmt: skip
         assert words in text
     assert "quiet machine" not in text

@@ -35,7 +35,8 @@ STATS = Stats(
     compiles=2, growths=1, trace_seconds=1.0, lower_seconds=0.5, backend_seconds=3.0,
     last=CompileRecord("growth: longer neighbour lists", 0.3, 0.2, 1.0, "off"), step_seconds=3e-4,
     step_seconds_p95=4e-4, rod_steps_per_second=5e6, temp_bytes=1 << 20, device="CPU",
-    kernel="neighbours", kernel_reason="auto: 64 rods or more", rods=300, capacity=320,
+    kernel="neighbours", kernel_reason="auto: 64 rods or more", code="native, avx2",
+    threads=3, rods=300, capacity=320,
     neighbours=LISTS,
 )  # fmt: skip
 
@@ -214,14 +215,20 @@ def test_the_statistics_tell_the_kernel_its_lists_and_growths_apart_from_compile
     assert panel.compile.text("growths") == "1"
     assert panel.program.text("kernel") == "neighbours"
     assert panel.program.text("chosen") == "auto: 64 rods or more"
+    assert panel.program.text("code") == "native, avx2, 3 threads"
     assert panel.program.text("capacity") == "320 rods"
     assert panel.lists.text("neighbours a rod") == "6.0, most 17 of 24"
     assert panel.lists.text("tried for it, most") == "54 of 64"
     assert panel.lists.text("skin") == "0.346 l"
     assert panel.lists.text("remade in 1,000 steps") == "40.3 times"
     assert not panel.lists.isHidden()
+    endless = replace(STATS, neighbours=replace(LISTS, candidates=0, candidate_room=0))
+    panel.show_values(session, Status(stats=endless), None, 60.0)
+    assert panel.lists.text("tried for it, most") == "–"
     without = replace(STATS, kernel="rowsum", kernel_reason="as asked for", neighbours=None)
+    without = replace(without, code="JAX", threads=None)
     panel.show_values(session, Status(stats=without), None, 60.0)
+    assert panel.program.text("code") == "JAX"
     assert panel.program.text("kernel") == "rowsum"
     assert panel.lists.isHidden()
     assert panel.lists_heading.isHidden()

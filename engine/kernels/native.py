@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Neighbour lists by native code: the K-step loop as one call in the compiled program, on a CPU.
+
+XLA compiles a step to some two hundred loops over all rods, of which none uses more than a part of
+the machine; here sums and motion of sixteen rods are one pass in registers. The state is the same,
+and so are the physics, to rounding.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from engine.geometry import CONTACT_EPSILON
+from engine.interaction import Rod
+from engine.kernels.sums import PairSums
+from engine.native.library import PARAMS, native
+from engine.params import Params
+from engine.state import NeighbourList, State
+
+# What native code takes for a batch and for building a list besides the state: two copies of the
+# rods, where they were, moves, ranks and cells.
+BYTES_A_ROD = 160
+
+
+class Ended(NamedTuple):
+    """What came of a batch of steps; see `engine.step.Batch`."""
+
+    state: State
+    done: Int[Array, ""]
+    ok: Bool[Array, ""]
+    fits: Bool[Array, ""]
+    largest_move: Float[Array, ""]
+    worst: Int[Array, ""]
+    speed: Float[Array, "rods"]
+
+
+def advance(
+    state: State,
+    params: Params,
+    K: Int[Array, ""],
+    most_move: Float[Array, ""],
+    *,
+    threads: int,
+    target: str = "",
+) -> Ended:
+    """K steps with the lists that they need, on `threads` threads; their number changes no bit.
+
+    `target` names the instruction set, by default the best of the machine.
+    """
+    size = state.theta.size
+    shapes = (
+        _like(K), _flag(), _flag(), _like(most_move), _shape((), np.int32),
+        _shape((size,), np.float32),
+    )  # fmt: skip
+    state, rest = _call(
+        "bacsim_advance", state, (_packed(params), K, most_move), shapes, threads, target
+    )
+    return Ended(state, *rest)
+
+
+def with_list(
+    state: State, params: Params, *, threads: int = 1, target: str = ""
+) -> tuple[State, Bool[Array, ""]]:
+    """`state` in a new order with a new list, and whether that fits; see `neighbour_search`."""
+    state, (fits,) = _call("bacsim_build", state, (_packed(params),), (_flag(),), threads, target)
+    return state, fits
+
+
+def per_particle_sum(
+    rods: Rod,
+    count: Int[Array, ""],
+    params: Params,
+    neighbours: NeighbourList | None,
+    *,
+    threads: int = 1,
+    target: str = "",
+) -> PairSums:
+    """Sums over the rods that `neighbours` lists, which must be current."""
+    if neighbours is None:
+        raise ValueError("This kernel sums over a neighbour list; the state has none.")
+    _require()
+    size = rods.x.size
+    call = jax.ffi.ffi_call(
+        "bacsim_sums",
+        (
+            _shape((size, 2), np.float32),
+            _shape((size,), np.float32),
+            _shape((size,), np.float32),
+        ),
+    )
+    arguments = (*rods, count, neighbours.table, neighbours.used, _packed(params))
+    return PairSums(*call(*arguments, threads=np.int64(threads), target=target))
+
+
+def _call(
+    name: str, state: State, more: tuple, results: tuple, threads: int, target: str
+) -> tuple[State, tuple]:
+    """`state` after a call that changes it in place, and the other results."""
+    _require()
+    leaves, structure = jax.tree.flatten(state)
+    call = jax.ffi.ffi_call(
+        name,
+        (*[_like(leaf) for leaf in leaves], *results),
+        input_output_aliases={i: i for i in range(len(leaves))},
+    )
+    found = call(*leaves, *more, threads=np.int64(threads), target=target)
+    return jax.tree.unflatten(structure, found[: len(leaves)]), tuple(found[len(leaves) :])
+
+
+def _require() -> None:
+    if problem := native().problem:
+        raise RuntimeError(f"There is no native code here: {problem}.")
+
+
+def _packed(params: Params) -> Float[Array, "numbers"]:
+    width_over_length = 2 * jnp.asarray(params.radius) / params.length
+    epsilon = CONTACT_EPSILON * width_over_length * width_over_length
+    values = [getattr(params, name) for name in PARAMS]
+    return jnp.stack([jnp.asarray(value, jnp.float32) for value in (*values, epsilon)])
+
+
+def _shape(shape: tuple[int, ...], of: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(shape, of)
+
+
+def _like(array: Array) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(array.shape, array.dtype)
+
+
+def _flag() -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct((), np.bool_)

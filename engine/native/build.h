@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Building the neighbour list, as engine/kernels/neighbour_search.py does it.
+#pragma once
+
+#include "batch.h"
+#include "crew.h"
+#include "model.h"
+#include "workspace.h"
+
+namespace bacsim {
+
+// The distance of cores beyond which rods neither touch nor sense each other.
+float cutoff(const Params& params);
+
+// Put rods in a new order with a new list; false, and nothing but `most` of the state is new, where
+// that has too few slots.
+bool build_list(const Target& target, const Params& params, const State& state,
+                Workspace& workspace, Crew& crew);
+
+}  // namespace bacsim

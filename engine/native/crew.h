@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Threads that share the parts of a job, for the time of one batch of steps.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace bacsim {
+
+// The caller works too and waits only for parts that somebody has begun, so that a helper which the
+// machine gives no time delays nobody. Who does which part is left to chance; parts must not depend
+// on that. Helpers look for work for some microseconds, then they sleep.
+class Crew {
+ public:
+  // `threads` with the caller's; fewer where the machine refuses more.
+  explicit Crew(int64_t threads);
+  ~Crew();
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  // Calls work(0) … work(parts - 1) and returns when all are done; throws what one of them threw.
+  template <class Work>
+  void run(int64_t parts, const Work& work) {
+    if (helpers_.empty() || parts < 2) {
+      for (int64_t part = 0; part < parts; ++part) work(part);
+      return;
+    }
+    share(parts, [](const void* work, int64_t part) { (*static_cast<const Work*>(work))(part); },
+          &work);
+  }
+
+ private:
+  using Call = void (*)(const void*, int64_t);
+
+  void share(int64_t parts, Call call, const void* work);
+  bool do_a_part();
+  void help();
+
+  // The number of the job and how many of its parts nobody has begun, in one word: whoever takes a
+  // part thereby knows that the job is still the one described below.
+  std::atomic<uint64_t> ticket_{0};
+  std::atomic<int64_t> done_{0};
+  Call call_ = nullptr;
+  const void* work_ = nullptr;
+
+  std::atomic<bool> over_{false};
+  std::atomic<int> asleep_{0};
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::exception_ptr problem_;
+  std::vector<std::thread> helpers_;
+};
+
+}  // namespace bacsim

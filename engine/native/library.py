@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Finding and loading the native code, or telling why there is none.
+
+It is a plain shared library whose handlers XLA calls (the headers come with jaxlib); nothing in it
+depends on the version of Python.
+"""
+
+import ctypes
+import functools
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+
+import engine.native
+
+NAME = "bacsim_native"
+# Counts the changes of what is called and of its arguments, as in ffi.cpp.
+VERSION = 1
+HANDLERS = ("bacsim_advance", "bacsim_build", "bacsim_sums")
+
+# The parameters that the library takes, in the order of `Params` in model.h; `epsilon`, the
+# regularisation of the contact points, comes after them.
+PARAMS = (
+    "space_size", "length", "radius", "k_cc", "gamma", "F_prop", "T_prop", "w_d", "w_a",
+    "sensing_range", "activity_thresh", "activity_width", "tau_a", "D_r", "D_t", "dt",
+)  # fmt: skip
+
+# What a user does to get it.
+REMEDY = "With a C++ compiler (GCC or Clang) at hand, install bacsim again"
+
+
+class Native(NamedTuple):
+    """The native code as it is here.
+
+    `target` names the instruction set that it uses, empty where there is none; `problem` tells then
+    why, and what to do.
+    """
+
+    target: str
+    problem: str
+
+
+@functools.cache
+def native() -> Native:
+    """The native code, loaded and known to JAX at the first call.
+
+    The environment variable BACSIM_NATIVE names another library, or is `off` for none.
+    """
+    asked = os.environ.get("BACSIM_NATIVE", "")
+    if asked == "off":
+        return Native("", "BACSIM_NATIVE=off was set")
+    found = next(iter([Path(asked)] if asked else _libraries()), None)
+    if found is None:
+        return Native("", f"it is not installed. {REMEDY}")
+    try:
+        library = ctypes.CDLL(str(found))
+        version = library.bacsim_native_version()
+        library.bacsim_target.restype = ctypes.c_char_p
+    except (OSError, AttributeError) as error:
+        return Native("", f"{found} cannot be loaded: {error}. {REMEDY}")
+    if version != VERSION:
+        return Native("", f"{found} belongs to another version of bacsim. {REMEDY}")
+    try:
+        # First the backend: XLA then refuses here a library that was built with the header of a
+        # newer jaxlib. Known before, that library would keep the backend from starting at all.
+        jax.devices("cpu")
+        for name in HANDLERS:
+            handler = jax.ffi.pycapsule(getattr(library, name))
+            jax.ffi.register_ffi_target(name, handler, platform="cpu")
+    except RuntimeError as error:
+        return Native("", f"{found} does not fit JAX {jax.__version__}: {error} {REMEDY}")
+    return Native(library.bacsim_target(b"").decode(), "")
+
+
+def targets() -> list[str]:
+    """The instruction sets that the library can use on this machine, the best first."""
+    if not native().target:
+        return []
+    library = ctypes.CDLL(str(next(iter(_libraries()))))
+    library.bacsim_target.restype = ctypes.c_char_p
+    names = [library.bacsim_target(name) for name in (b"avx512", b"avx2", b"plain")]
+    return [name.decode() for name in names if name]
+
+
+def default_threads() -> int:
+    """As many threads as there are cores for this process, but one, which the window needs.
+
+    The environment variable BACSIM_THREADS names another number.
+    """
+    asked = os.environ.get("BACSIM_THREADS", "")
+    if asked.isdecimal() and int(asked) > 0:
+        return int(asked)
+    have = getattr(os, "sched_getaffinity", None)
+    cores = len(have(0)) if have else os.cpu_count() or 1
+    return max(1, cores - 1)
+
+
+def _libraries() -> Iterator[Path]:
+    # An editable installation has two folders: that of the sources, and that of what was built.
+    suffix = {"win32": ".dll", "darwin": ".so"}.get(sys.platform, ".so")
+    for folder in engine.native.__path__:
+        if (file := Path(folder) / f"{NAME}{suffix}").exists():
+            yield file

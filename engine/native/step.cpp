@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One time step, a block of rods at a time: engine/step.py, compiled once for each instruction set.
+//
+// Sums and motion of a block are one pass, which reads the rods at time t and writes those at
+// t + dt to other arrays: no array of forces, and a step that must be refused has changed nothing.
+
+#include "functions.h"
+#include "interaction.h"
+#include "lanes.h"
+#include "model.h"
+
+namespace bacsim {
+namespace BACSIM_TARGET {
+namespace {
+
+constexpr float PI = 3.14159265f;
+
+// `WIDTH` places that follow each other.
+Four places(const Place* from) {
+  int32_t at[WIDTH];
+  store(at, counting());
+  return gather_four(&from->x, at);
+}
+
+// The sums of WIDTH rods of one block, whose neighbours begin at `table`.
+template <bool by_activity>
+Total sums_of(const Pair& pair, const Rods& rods, const Four& main, const int32_t* table,
+              int32_t used, int64_t first) {
+  const Int itself = counting() + (int32_t)first;
+  Total total{};
+  for (int32_t slot = 0; slot < used; ++slot, table += BLOCK) {
+    const Int at = load<Int>(table);
+    const Four neighb = gather_four(&rods.place->x, table);
+    const Float activity = by_activity ? gather(rods.activity, at) : Float{};
+    add_pair<by_activity>(pair, main, neighb, activity, at == itself, total);
+  }
+  return total;
+}
+
+Total sums_of(const Pair& pair, const Rods& rods, const Four& main, const List& list,
+              int64_t first) {
+  const int64_t block = first / BLOCK;
+  const int32_t* table = list.table + block * list.slots * BLOCK + first % BLOCK;
+  return pair.w_a != 0 ? sums_of<true>(pair, rods, main, table, list.used[block], first)
+                       : sums_of<false>(pair, rods, main, table, list.used[block], first);
+}
+
+// Constants of the motion.
+struct Motion {
+  float half, thrust, torque, per_drag, per_turning_drag, dt, most_move, width, box, per_box;
+  float thresh, per_width, memory, shift, twist;
+  bool hard, noisy;
+
+  Motion(const Params& p, float most)
+      : half(0.5f * p.length),
+        thrust(0.5f * p.F_prop),
+        torque(p.T_prop),
+        per_drag(1 / (p.gamma * p.length)),
+        per_turning_drag(12 / (p.gamma * p.length * p.length * p.length)),
+        dt(p.dt),
+        most_move(most),
+        width(2 * p.radius),
+        box(p.space_size),
+        per_box(1 / p.space_size),
+        thresh(p.activity_thresh),
+        per_width(p.activity_width > 0 ? 1 / p.activity_width : 0),
+        memory(p.tau_a > 0 ? __builtin_expf(-p.dt / p.tau_a) : 0),
+        shift(__builtin_sqrtf(2 * p.D_t * p.dt)),
+        twist(__builtin_sqrtf(2 * p.D_r * p.dt)),
+        hard(!(p.activity_width > 0)),
+        noisy(p.D_r > 0 || p.D_t > 0) {}
+};
+
+// Random displacements and turn of some rods, from (seed, step, id) alone.
+struct Noise {
+  Float x, y, turn;
+};
+
+Noise noise_of(const Motion& motion, const Draw& draw, Int alive, int64_t first) {
+  if (!motion.noisy) return Noise{};
+  const Word id = load<Word>(draw.id + first);
+  const Random key = threefry(all(draw.seed), all(draw.step), Word{}, id);
+  const auto number = [&key, alive](uint32_t which) {
+    const Random bits = threefry(key.first, key.second, Word{}, all(which));
+    return where(alive, normal(bits.first ^ bits.second), Float{});
+  };
+  return {motion.shift * number(0), motion.shift * number(1), motion.twist * number(2)};
+}
+
+Float activity_after(const Motion& motion, Float before, Float sensed) {
+  const Float excess = sensed - motion.thresh;
+  const Float one = all(1.0f);
+  const Float target = motion.hard ? where(excess >= 0.0f, one, Float{})
+                                   : one / (one + exponential(-excess * motion.per_width));
+  return target + (before - target) * motion.memory;
+}
+
+// A coordinate after one step, folded into the box, and what rounding has left of it.
+struct Moved {
+  Float to, rest;
+};
+
+Moved moved(Float now, Float by, Float rest, const Motion& motion) {
+  const Float wanted = by + rest;
+  const Float there = now + wanted;
+  Float left = wanted - (there - now);
+  const Float shift = motion.box * floor_of(there * motion.per_box);
+  const Float wrapped = there - shift;
+  left += there - (wrapped + shift);
+  const Int outside = (wrapped < 0.0f) | (wrapped >= motion.box);
+  return {where(outside, Float{}, wrapped), left};
+}
+
+Moved turned(Float now, Float by, Float rest) {
+  const Float wanted = by + rest;
+  const Float there = now + wanted;
+  const Float left = wanted - (there - now);
+  return {there - (2 * PI) * nearest(there * (0.5f / PI)), left};
+}
+
+bool finite(Float value) { return !any(value - value != 0.0f); }
+
+// Whether no point of rods at (x, y, theta) has moved by more than half the skin.
+bool still_listed(const Params& params, const List& list, Float x, Float y, Float theta,
+                  int64_t first) {
+  const float box = params.space_size, per_box = 1 / box;
+  const Float dx = x - load<Float>(list.x + first), dy = y - load<Float>(list.y + first);
+  const Float mx = dx - box * nearest(dx * per_box), my = dy - box * nearest(dy * per_box);
+  const Float turn = theta - load<Float>(list.theta + first);
+  const Float by = absolute(turn - (2 * PI) * nearest(turn * (0.5f / PI)));
+  const Float far = root(mx * mx + my * my) + 0.5f * params.length * by;
+  return !any(~(far <= 0.5f * list.skin));
+}
+
+// One step of WIDTH rods.
+void step_of(const Params& params, const Pair& pair, const Motion& motion, const Rods& from,
+             const Rods& to, const List& list, const Draw& draw, int32_t count, float* moves,
+             int64_t first, Outcome& outcome) {
+  const Four at = places(from.place + first);
+  const Total sums = sums_of(pair, from, at, list, first);
+  const Float before = load<Float>(from.activity + first);
+  const Float thrust = motion.thrust * before;
+  Float vx = (sums.force_x + thrust * at.c) * motion.per_drag;
+  Float vy = (sums.force_y + thrust * at.d) * motion.per_drag;
+  Float angular = (sums.torque + motion.torque * before) * motion.per_turning_drag;
+  const Float tip = (root(vx * vx + vy * vy) + motion.half * absolute(angular)) * motion.dt;
+  const Float share = minimum(motion.most_move / maximum(tip, all(1e-30f)), all(1.0f));
+  vx *= share, vy *= share, angular *= share;
+  const Float speed = root(vx * vx + vy * vy);
+  const Float move = (speed + motion.half * absolute(angular)) * motion.dt;
+
+  const Int alive = counting() + (int32_t)first < count;
+  const Noise noise = noise_of(motion, draw, alive, first);
+  const Moved x = moved(at.a, vx * motion.dt + noise.x, load<Float>(from.rest_x + first), motion);
+  const Moved y = moved(at.b, vy * motion.dt + noise.y, load<Float>(from.rest_y + first), motion);
+  const Moved theta = turned(load<Float>(from.theta + first), angular * motion.dt + noise.turn,
+                             load<Float>(from.rest_theta + first));
+  const Direction direction = direction_of(theta.to);
+  const Float after = where(alive, activity_after(motion, before, sums.sensed), Float{});
+
+  store_four(&to.place[first].x, {x.to, y.to, direction.cos, direction.sin});
+  store(to.activity + first, after);
+  store(to.theta + first, theta.to);
+  store(to.rest_x + first, x.rest);
+  store(to.rest_y + first, y.rest);
+  store(to.rest_theta + first, theta.rest);
+  store(to.speed + first, speed);
+  store(moves + first, move);
+  // NaN fails the comparison, as it must. Noise is no part of `move`.
+  outcome.good &= !any(~(move <= motion.width)) && finite(x.to) && finite(y.to) &&
+                  finite(theta.to) && finite(after);
+  outcome.current &= still_listed(params, list, x.to, y.to, theta.to, first);
+}
+
+Outcome step(const Params& params, const Rods& from, const Rods& to, const List& list,
+             const Draw& draw, float most_move, int32_t count, float* moves, int64_t begin,
+             int64_t end) {
+  const Pair pair(params);
+  const Motion motion(params, most_move);
+  Outcome outcome{true, true};
+  for (int64_t first = begin * BLOCK; first < end * BLOCK; first += WIDTH)
+    step_of(params, pair, motion, from, to, list, draw, count, moves, first, outcome);
+  return outcome;
+}
+
+bool is_current(const Params& params, const Rods& rods, const List& list, int64_t begin,
+                int64_t end) {
+  bool current = true;
+  for (int64_t first = begin * BLOCK; first < end * BLOCK; first += WIDTH) {
+    const Four at = places(rods.place + first);
+    current &= still_listed(params, list, at.a, at.b, load<Float>(rods.theta + first), first);
+  }
+  return current;
+}
+
+void sums(const Params& params, const Rods& rods, const List& list, const Sums& out, int64_t begin,
+          int64_t end) {
+  const Pair pair(params);
+  for (int64_t first = begin * BLOCK; first < end * BLOCK; first += WIDTH) {
+    const Total total = sums_of(pair, rods, places(rods.place + first), list, first);
+    for (int lane = 0; lane < WIDTH; ++lane) {
+      out.force[2 * (first + lane)] = total.force_x[lane];
+      out.force[2 * (first + lane) + 1] = total.force_y[lane];
+    }
+    store(out.torque + first, total.torque);
+    store(out.local_density + first, total.sensed);
+  }
+}
+
+// Whether the cores of a rod and its candidates are nearer than `within`, or soon may be: a pair
+// near the place where its shortest image changes counts too, as in neighbour_search.py.
+Int near(const Search& search, const Pair& pair, const Four& main, const Four& neighb) {
+  const Float rx = shortest_image(main.a - neighb.a, pair.box, pair.per_box);
+  const Float ry = shortest_image(main.b - neighb.b, pair.box, pair.per_box);
+  const Contact at = contact_of(pair, rx, ry, main, neighb);
+  const float flip = 0.5f * pair.box - search.skin;
+  return (at.x * at.x + at.y * at.y < search.within * search.within) |
+         (maximum(absolute(rx), absolute(ry)) > flip);
+}
+
+int32_t search(const Search& search, const Sorted& rods, const Runs& runs, int32_t rank,
+               int32_t* found, int64_t slots) {
+  const Pair pair(search.params);
+  const Four main{all(rods.x[rank]), all(rods.y[rank]), all(rods.cos[rank]), all(rods.sin[rank])};
+  int32_t number = 0;
+  for (int run = 0; run < runs.number; ++run) {
+    const int32_t end = runs.end[run];
+    for (int32_t at = runs.begin[run]; at < end; at += WIDTH) {
+      const Four neighb{load<Float>(rods.x + at), load<Float>(rods.y + at),
+                        load<Float>(rods.cos + at), load<Float>(rods.sin + at)};
+      const Int index = counting() + at;
+      const Int listed = near(search, pair, main, neighb) & (index < end) & (index != rank);
+      for (uint32_t bits = one_bit_a_lane(listed); bits; bits &= bits - 1) {
+        if (number < slots) found[(int64_t)number * BLOCK] = at + __builtin_ctz(bits);
+        ++number;
+      }
+    }
+  }
+  return number;
+}
+
+}  // namespace
+
+extern const Target target;
+const Target target = {BACSIM_TARGET_NAME, step, is_current, sums, search};
+
+}  // namespace BACSIM_TARGET
+}  // namespace bacsim
