@@ -4,7 +4,7 @@ PYTHON ?= python3
 ENVIRONMENT = $(PYTHON) .ci/environment.py
 BIN = .venv/bin
 
-.PHONY: setup run test lint lock gpu peers clean
+.PHONY: setup run test lint lock sanitize gpu peers clean
 
 setup:
 	@$(ENVIRONMENT) setup
@@ -28,6 +28,18 @@ lock:
 	@$(ENVIRONMENT) setup --lock --quiet
 	$(BIN)/python .ci/lockfile.py $(ARGS)
 
+# The tests of the native code under the address and the undefined-behaviour sanitizer of GCC. A
+# finding ends the run. Leaks do not count: Python and XLA never free all that they hold.
+sanitize:
+	@$(ENVIRONMENT) setup --tests --quiet
+	$(BIN)/cmake -S engine/native -B build/sanitize -G Ninja -DSANITIZE=ON \
+		-DCMAKE_CXX_COMPILER=g++ -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+		-DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
+	$(BIN)/cmake --build build/sanitize
+	BACSIM_NATIVE=$(CURDIR)/build/sanitize/bacsim_native.so ASAN_OPTIONS=detect_leaks=0 \
+		LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" \
+		$(BIN)/python -m pytest -p no:xvfb tests/engine/test_native.py $(ARGS)
+
 # Try an NVIDIA card again, after its driver or anything else about it has changed.
 gpu:
 	@$(ENVIRONMENT) setup --retry-card
@@ -44,3 +56,4 @@ peers: .venv-peers/stamp
 
 clean:
 	rm -rf .venv .venv-peers dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -f engine/native/bacsim_native.*

@@ -2,7 +2,8 @@
 """Set-up for `make setup`, `make run` and `make test`; only the standard library, any python3.
 
 It makes `.venv` in the project's root, installs the locked dependencies into it by their hashes,
-then the project itself, and writes a stamp, so that the next call finds nothing to do.
+then the project itself with its native code, and writes a stamp, so that the next call finds
+nothing to do.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "bacsim-stamp.json"
 # The program reads this note to say in its status bar that a card is there but unused, and why.
 DEVICE_NOTE = VENV / "bacsim-device.json"
+# The C++ sources, and after the installation what was built from them.
+NATIVE = ROOT / "engine" / "native"
+LIBRARY = "bacsim_native.*"
 OLDEST = (3, 11)
 ROOM = {"base": 2.5, "dev": 0.5, "cuda12": 8.0, "cuda13": 8.0}  # GB on disk, with some to spare
 
@@ -51,8 +55,12 @@ def check_python(version: tuple[int, ...], executable: str) -> None:
         )
 
 
-def install_system_packages(*, tests: bool) -> None:
-    """Install the system packages that are missing, or raise with the one line to run."""
+def install_system_packages(*, tests: bool, native: bool) -> None:
+    """Install the system packages that are missing, or raise with the one line to run.
+
+    With `native` a C++ compiler is one of them. Where nothing else is missing and there are no
+    tests to run, set-up can go on without: `tell_of_native_code` says then what is lost.
+    """
     if sys.platform != "linux":
         return
     release = Path("/etc/os-release")
@@ -60,16 +68,28 @@ def install_system_packages(*, tests: bool) -> None:
         if not machine.has_venv():
             raise SetupError("This Python has no venv module; install it, then run make again.")
         return
-    missing = machine.missing_packages(tests=tests)
+    missing = machine.missing_packages(tests=tests, native=native)
     if not missing:
         return
+    optional = missing == [machine.COMPILER_PACKAGE] and not tests
     prefix = machine.may_install()
     if prefix is None:
+        if optional:
+            return
         line = machine.install_line(missing, sudo=bool(shutil.which("sudo")))
         raise SetupError(
-            f"{len(missing)} system packages are missing, and installing them needs root. "
+            "System packages are missing, and installing them needs root. "
             f"Run this line, then make again:\n\n{line}\n"
         )
+    try:
+        apt_install(missing, prefix)
+    except SetupError:
+        if not optional:
+            raise
+
+
+def apt_install(missing: list[str], prefix: list[str]) -> None:
+    """Install Debian packages, with `prefix` before the commands, and show how it goes."""
     print(f"System packages to install: {' '.join(missing)}", flush=True)
     progress = Progress()
     total = 0
@@ -100,12 +120,15 @@ def install_system_packages(*, tests: bool) -> None:
 
 def digest() -> str:
     """Return a digest of all that decides what `.venv` holds, apart from the sections chosen."""
-    parts = (
+    sources = sorted([*NATIVE.glob("*.cpp"), *NATIVE.glob("*.h"), NATIVE / "CMakeLists.txt"])
+    parts = [
         lockfile.LOCK.read_bytes(),
         lockfile.PYPROJECT.read_bytes(),
         sys.version.encode(),
         str(ROOT).encode(),
-    )
+        str(bool(machine.compiler())).encode(),
+        *(part for file in sources for part in (file.name.encode(), file.read_bytes())),
+    ]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
@@ -221,12 +244,46 @@ def prune(names: list[str]) -> None:
 
 
 def install_project() -> None:
-    """Install bacsim itself, editable, so that the checkout is what runs."""
+    """Install bacsim itself, editable, so that the checkout is what runs; build its native code.
+
+    That is built from the beginning, so none is left that belongs to other sources.
+    """
+    for old in NATIVE.glob(LIBRARY):
+        old.unlink()
+    if machine.compiler():
+        print("Building the native code", flush=True)
     how = ["--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "-q"]
     try:
         stream([str(PYTHON), "-m", "pip", "install", *how, "-e", str(ROOT)], lambda line: None)
     except SetupError as error:
         raise SetupError(f"pip could not install bacsim itself:{error}") from None
+
+
+def native_is_built() -> bool:
+    """Tell whether the native code lies beside its sources."""
+    return any(NATIVE.glob(LIBRARY))
+
+
+def tell_of_native_code(*, tests: bool) -> None:
+    """Say what is lost where the native code is not there; with `tests` raise SetupError."""
+    if native_is_built():
+        return
+    compiler = machine.compiler()
+    if compiler:
+        remedy = (
+            f"To see what {compiler} says: "
+            f"{PYTHON} -m pip install -v --no-deps --no-build-isolation -e {ROOT}"
+        )
+    elif shutil.which("apt-get"):
+        line = machine.install_line([machine.COMPILER_PACKAGE], sudo=bool(shutil.which("sudo")))
+        remedy = f"To get it run this, then make again: {line}"
+    else:
+        remedy = "To get it install a C++ compiler, GCC or Clang, then run make again."
+    reason = "could not be built" if compiler else "needs a C++ compiler, and there is none"
+    if tests:
+        raise SetupError(f"The native code {reason}, and the tests need it. {remedy}")
+    lost = "without it bacsim runs 4 to 6 times slower on the CPU"
+    print(f"The native code {reason}: {lost}. {remedy}", flush=True)
 
 
 def check_room(names: list[str]) -> None:
@@ -300,12 +357,17 @@ def setup(extras: set[str], *, retry_card: bool = False, quiet: bool = False) ->
     check_python(sys.version_info[:2], sys.executable)
     if sys.platform == "win32":
         raise SetupError("make works on Linux and macOS. On Windows use WSL2, or: pip install .")
-    install_system_packages(tests="dev" in extras)
-    stamp, now, card = read_stamp(), digest(), machine.card_fingerprint()
-    if up_to_date(stamp, extras, now, card) and not retry_card:
+    stamp, card, tests = read_stamp(), machine.card_fingerprint(), "dev" in extras
+    current = up_to_date(stamp, extras, digest(), card) and not retry_card
+    current = current and (native_is_built() or not stamp.get("native"))
+    install_system_packages(tests=tests, native=tests or not current)
+    if current:
         if not quiet:
             print(".venv is up to date.")
+        if tests or not quiet:
+            tell_of_native_code(tests=tests)
         return
+    now = digest()
     # What was installed once stays: `make run` after `make test` does not remove the test tools.
     known = set(stamp.get("sections", ()))
     optional = [name for name in ("dev", "lock") if name in extras | known]
@@ -320,6 +382,7 @@ def setup(extras: set[str], *, retry_card: bool = False, quiet: bool = False) ->
     sections = ["build", "base", *optional]
     pip_install(sections)
     install_project()
+    tell_of_native_code(tests=tests)
     same_card = stamp.get("digest") == now and stamp.get("card") == card and not retry_card
     if same_card and DEVICE_NOTE.exists():
         sections += [name for name in ("cuda12", "cuda13") if name in known]
@@ -327,7 +390,8 @@ def setup(extras: set[str], *, retry_card: bool = False, quiet: bool = False) ->
         sections, note = set_up_card(sections)
         DEVICE_NOTE.write_text(json.dumps(note, indent=1) + "\n")
     prune(sections)
-    STAMP.write_text(json.dumps({"digest": now, "card": card, "sections": sections}) + "\n")
+    stamp = {"digest": now, "card": card, "sections": sections, "native": native_is_built()}
+    STAMP.write_text(json.dumps(stamp) + "\n")
     print(f"Set-up is done after {time.monotonic() - begun:.0f} s.", flush=True)
 
 

@@ -24,6 +24,8 @@ WINDOW_PACKAGES = (
     "libxcb-xkb1",
 )
 TEST_PACKAGES = ("xvfb", "xauth")
+# For the native code, without which bacsim runs too, more slowly.
+COMPILER_PACKAGE = "g++"
 
 # The oldest driver and compute capability that JAX's wheels for each CUDA take.
 CUDA_NEEDS = (("cuda13", 580, 7.5), ("cuda12", 525, 5.2))
@@ -62,8 +64,17 @@ def missing_of(wanted: tuple[str, ...], installed: set[str]) -> list[str]:
     return [name for name in wanted if not {name, name + "t64"} & installed]
 
 
-def missing_packages(*, tests: bool) -> list[str]:
-    """List the Debian packages that this machine lacks; with `tests`, those for the tests too."""
+def compiler() -> str | None:
+    """Find the C++ compiler that builds the native code: that of $CXX, or one on the path."""
+    names = os.environ.get("CXX", "").split()[:1] or ["c++", "g++", "clang++"]
+    return next((found for name in names if (found := shutil.which(name))), None)
+
+
+def missing_packages(*, tests: bool, native: bool = False) -> list[str]:
+    """List the Debian packages that this machine lacks.
+
+    With `tests` those for the tests too, with `native` a C++ compiler where there is none.
+    """
     wanted = WINDOW_PACKAGES + (TEST_PACKAGES if tests else ())
     names = [spelling for name in wanted for spelling in (name, name + "t64")]
     answer = subprocess.run(
@@ -76,6 +87,8 @@ def missing_packages(*, tests: bool) -> list[str]:
     missing = missing_of(wanted, {line[0] for line in lines if line[1:] == ["installed"]})
     if not has_venv():
         missing.insert(0, venv_package(sys.executable, sys.version_info[:2]))
+    if native and not compiler():
+        missing.append(COMPILER_PACKAGE)
     return missing
 
 

@@ -3,7 +3,9 @@
 
 import importlib
 import importlib.metadata
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -130,10 +132,11 @@ def test_what_is_installed_here_fits_together():
 def source_files() -> list[Path]:
     """Every source file of the project, by folder and kind."""
     folders = ("engine", "bacsim_gui", "tests", "benchmarks", ".ci")
-    kinds = (".py", ".toml", ".vert", ".frag", ".cff", ".lock")
+    kinds = (".py", ".toml", ".vert", ".frag", ".cff", ".lock", ".cpp", ".h")
     found = [file for folder in folders for file in (ROOT / folder).rglob("*")]
     found += [*(ROOT / "assets").rglob("*"), *ROOT.glob("*"), ROOT / ".ci" / "run"]
-    return [f for f in found if f.suffix in kinds or f.name in ("Makefile", "run")]
+    names = ("Makefile", "CMakeLists.txt", "run")
+    return [f for f in found if f.suffix in kinds or f.name in names]
 
 
 def test_every_source_file_names_the_licence_at_its_top():
@@ -176,27 +179,57 @@ def test_ci_runs_the_test_command_of_the_readme():
 # What an installed program consists of
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("hatchling", reason="make setup installs the build backend into .venv")
-    folder = tmp_path_factory.mktemp("wheel")
+def build_wheel(folder: Path) -> Path:
+    """A wheel of this checkout, built as set-up builds: with what is installed here."""
     how = ["--no-deps", "--no-build-isolation", "--no-index", "-q", "-w", str(folder)]
     subprocess.run([sys.executable, "-m", "pip", "wheel", *how, str(ROOT)], check=True)
     [built] = folder.glob("*.whl")
     return built
 
 
-@pytest.mark.slow
-def test_the_wheel_holds_both_packages_and_the_assets(wheel: Path):
-    held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    expected = {
+def held_by(wheel: Path) -> set[str]:
+    """The names of the files in a wheel, without its metadata."""
+    return {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+
+
+def files_to_hold() -> set[str]:
+    """What a wheel of this checkout holds besides the native code."""
+    files = [
         str(file.relative_to(ROOT))
         for folder in ("engine", "bacsim_gui", "assets")
         for file in (ROOT / folder).rglob("*")
-        if file.is_file() and "__pycache__" not in file.parts
-    }
-    expected = {re.sub(r"^assets/", "bacsim_gui/assets/", name) for name in expected}
-    assert held == expected
+        if file.is_file()
+        and "__pycache__" not in file.parts
+        and not (file.parent == environment.NATIVE and file.suffix != ".py")
+    ]
+    return {re.sub(r"^assets/", "bacsim_gui/assets/", name) for name in files}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("scikit_build_core", reason="make setup installs the build backend")
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_both_packages_the_assets_and_the_native_code(wheel: Path):
+    library = held_by(wheel) - files_to_hold()
+    assert held_by(wheel) - library == files_to_hold()
+    assert [Path(name).stem for name in library] == ["bacsim_native"]
+    assert {Path(name).parent for name in library} == {Path("engine/native")}
+    assert wheel.stem.split("-")[-3:-1] == ["py3", "none"]  # of one platform and any Python
+    assert not wheel.stem.endswith("any")
+
+
+@pytest.mark.slow
+def test_where_nothing_can_be_compiled_the_wheel_is_built_without_native_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    pytest.importorskip("scikit_build_core", reason="make setup installs the build backend")
+    monkeypatch.setenv("CXX", "/nowhere/c++")
+    built = build_wheel(tmp_path)
+    assert built.stem.endswith("-py3-none-any")
+    assert held_by(built) == files_to_hold()
 
 
 @pytest.mark.slow
@@ -206,6 +239,8 @@ def test_an_installed_program_finds_its_assets_and_tells_its_version(wheel: Path
         "import sys; sys.path.insert(0, '.')\n"
         "from bacsim_gui import presets, cli\n"
         "print(presets.assets_dir()); print(*presets.preset_names())\n"
+        "from engine.native import library\n"
+        "print(library.native().target or library.native(), library.__file__)\n"
         "sys.argv = ['bacsim', '--version']; cli.main()"
     )
     answer = subprocess.run(
@@ -214,7 +249,11 @@ def test_an_installed_program_finds_its_assets_and_tells_its_version(wheel: Path
     lines = answer.stdout.splitlines()
     assert lines[:1] == [str(tmp_path / "bacsim_gui" / "assets")], answer.stderr
     assert "swarming" in lines[1]
-    assert PYPROJECT["project"]["version"] in lines[2]
+    assert lines[2].split() in (
+        [target, str(tmp_path / "engine" / "native" / "library.py")]
+        for target in ("avx512", "avx2", "plain")
+    )
+    assert PYPROJECT["project"]["version"] in lines[3]
 
 
 # System packages
@@ -235,6 +274,85 @@ def test_the_window_needs_what_the_readers_of_qt_errors_miss_most():
     assert {"libxcb-cursor0", "libegl1", "libgl1-mesa-dri"} <= set(machine.WINDOW_PACKAGES)
     assert "xvfb" in machine.TEST_PACKAGES
     assert "xvfb" not in machine.WINDOW_PACKAGES
+
+
+@pytest.fixture
+def bare_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is the whole path, with no compiler in it but with what tells of packages."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("dpkg-query", "apt-get"):
+        if found := shutil.which(name):
+            (folder / name).symlink_to(found)
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.delenv("CXX", raising=False)
+    return folder
+
+
+def put_compiler(folder: Path, name: str) -> str:
+    """Lay something down that can be run under the name of a compiler."""
+    (folder / name).write_text("#!/bin/sh\n")
+    (folder / name).chmod(0o755)
+    return str(folder / name)
+
+
+debian = pytest.mark.skipif(not shutil.which("dpkg-query"), reason="tells of Debian's packages")
+
+
+def test_any_cxx_compiler_will_do_and_that_of_the_environment_is_asked_first(
+    bare_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    assert machine.compiler() is None
+    clang = put_compiler(bare_path, "clang++")
+    assert machine.compiler() == clang
+    monkeypatch.setenv("CXX", f"{put_compiler(bare_path, 'my++')} -m64")
+    assert machine.compiler() == str(bare_path / "my++")
+    monkeypatch.setenv("CXX", "/nowhere/c++")
+    assert machine.compiler() is None
+
+
+@debian
+def test_a_compiler_is_missing_only_where_it_is_wanted_and_none_is_there(bare_path: Path):
+    others = machine.missing_packages(tests=False)
+    assert "g++" not in others
+    assert machine.missing_packages(tests=False, native=True) == [*others, "g++"]
+    put_compiler(bare_path, "clang++")
+    assert machine.missing_packages(tests=False, native=True) == others
+
+
+@debian
+@in_venv
+def test_set_up_goes_on_without_a_compiler_that_it_may_not_install_but_the_tests_do_not(
+    bare_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    assert not machine.missing_packages(tests=True)  # this is make test, which installed them
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    environment.install_system_packages(tests=False, native=True)
+    with pytest.raises(steps.SetupError, match=r"needs root[^$]*install[^$]* g\+\+'"):
+        environment.install_system_packages(tests=True, native=True)
+
+
+def test_what_is_lost_without_native_code_is_told_in_one_line(
+    bare_path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    monkeypatch.setattr(environment, "NATIVE", tmp_path)
+    environment.tell_of_native_code(tests=False)
+    [line] = capsys.readouterr().out.splitlines()
+    assert "there is none" in line
+    assert "slower" in line
+    assert "then" in line
+    assert "make again" in line
+    with pytest.raises(steps.SetupError, match="the tests need it"):
+        environment.tell_of_native_code(tests=True)
+    put_compiler(bare_path, "clang++")
+    environment.tell_of_native_code(tests=False)
+    assert "could not be built" in capsys.readouterr().out
+    (tmp_path / "bacsim_native.so").touch()
+    environment.tell_of_native_code(tests=True)
+    assert not capsys.readouterr().out
 
 
 def test_the_line_to_run_is_one_line_with_or_without_sudo():
@@ -328,6 +446,25 @@ def test_the_environment_is_up_to_date_only_with_the_same_lock_card_and_sections
     assert not environment.up_to_date(stamp, set(), "other", "c")
     assert not environment.up_to_date(stamp, set(), "d", "other")
     assert not environment.up_to_date({}, set(), "d", "c")
+
+
+def test_set_up_is_due_after_the_native_sources_or_the_presence_of_a_compiler_changed(
+    bare_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    sources = tmp_path / "native"
+    shutil.copytree(environment.NATIVE, sources)
+    monkeypatch.setattr(environment, "NATIVE", sources)
+    seen = [environment.digest()]
+    (sources / "bacsim_native.so").touch()  # what is built from them decides nothing
+    assert environment.digest() == seen[0]
+    put_compiler(bare_path, "g++")
+    seen.append(environment.digest())
+    for name in ("step.cpp", "model.h", "CMakeLists.txt"):
+        (sources / name).write_text((sources / name).read_text() + "\n")
+        seen.append(environment.digest())
+    (sources / "step.cpp").rename(sources / "stride.cpp")
+    seen.append(environment.digest())
+    assert len(set(seen)) == len(seen)
 
 
 def test_what_an_interrupted_pip_left_is_removed_and_the_rest_kept(tmp_path: Path):
