@@ -8,10 +8,10 @@
 namespace bacsim {
 namespace {
 
-// The whole number below `value`, at most as far from 0 as that; NaN counts as 0.
+// The whole number below `value`, or the farthest from 0 that is allowed; NaN is very low.
 int32_t whole(float value, int32_t farthest) {
-  const float bounded = std::max(-1.0f * farthest, std::min(std::floor(value), 1.0f * farthest));
-  return std::isnan(bounded) ? 0 : static_cast<int32_t>(bounded);
+  const auto most = static_cast<float>(farthest);
+  return static_cast<int32_t>(std::max(-most, std::min(std::floor(value), most)));
 }
 
 }  // namespace
@@ -53,9 +53,11 @@ Runs Grid::near(float x, float y) const {
     runs.end[runs.number++] = end;
   };
   const int32_t first = column(x - reach_), last = column(x + reach_), own = row(y);
+  // Of no place in the box; whoever has left it, if only as NaN, must not lead out of the arrays.
+  const bool outside = first <= -columns_ || first >= columns_ || last < 0 || last >= 2 * columns_;
   for (int32_t k = 0; k < std::min(3, rows_); ++k) {
     const int32_t* row = &start_[static_cast<size_t>((own + rows_ - 1 + k) % rows_) * columns_];
-    if (last - first + 1 >= columns_) {
+    if (last - first + 1 >= columns_ || outside) {
       add(row[0], row[columns_]);
     } else if (first < 0) {
       add(row[first + columns_], row[columns_]);
