@@ -38,7 +38,7 @@ sanitize:
 	$(BIN)/cmake --build build/sanitize
 	BACSIM_NATIVE=$(CURDIR)/build/sanitize/bacsim_native.so ASAN_OPTIONS=detect_leaks=0 \
 		LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" \
-		$(BIN)/python -m pytest -p no:xvfb tests/engine/test_native.py $(ARGS)
+		$(BIN)/python -m pytest --no-xvfb -s tests/engine/test_native.py $(ARGS)
 
 # Try an NVIDIA card again, after its driver or anything else about it has changed.
 gpu:
