@@ -21,8 +21,9 @@ LEAST_RODS = 64
 # The skin of a first list, in body widths; the run itself then chooses.
 FIRST_SKIN = 0.3
 
-# The packing fraction of a crowd, which a swarm has here and there whatever its own is.
-CROWD = 0.8
+# The packing fraction of a crowd, which a swarm has here and there whatever its own is, and how far
+# about a rod it may go on, in body lengths: what a rod sees beyond it, it sees in the mean.
+CROWD, CROWD_REACH = 0.8, 2.0
 
 # What an array has beyond the demand that it is made for.
 SLACK = 1.5
@@ -63,8 +64,9 @@ def capacity_for(rods: int, params: Params, platform: str, kernel: str) -> Capac
     """The capacities that a run of `rods` rods begins with.
 
     `rods` is rounded up to one of four sizes an octave, so that a few more or fewer fit the same
-    program. The others come from the mean numbers among random rods that lie as close as in a
-    crowd: swarms make crowds, and slots cost memory, not time.
+    program. The others come from the mean numbers among random rods, and from those in a crowd that
+    a rod may be in, for swarms make crowds. A slot that nobody uses costs memory, and time where
+    the list is made; one that is wanting costs a compile in the midst of the run.
     """
     size = _bucket(rods)
     native = kernel == "native"
@@ -72,13 +74,21 @@ def capacity_for(rods: int, params: Params, platform: str, kernel: str) -> Capac
     chunks = 1 if platform != "cpu" else 2 ** max(0, math.ceil(math.log2(size / CHUNK)))
     chunks = size // NATIVE_CHUNK if native else chunks
     area = 2 * params.radius * params.length + math.pi * params.radius**2
-    density = max(rods / params.space_size**2, CROWD / area)
+    density = rods / params.space_size**2
+    excess = max(0.0, CROWD / area - density)
     # Room for a skin twice as wide as the first.
     reach = max(2 * params.radius, params.sensing_range) + 2 * FIRST_SKIN * 2 * params.radius
-    window = 6.5 * (params.length + reach) ** 2
+    crowded = min(reach, CROWD_REACH * (params.length + 2 * params.radius))
+
+    def neighbours(density: float, distance: float) -> float:
+        return float(mean_neighbours(density, params.length, distance))
+
+    def tried(density: float, distance: float) -> float:
+        return 6.5 * density * (params.length + distance) ** 2
+
     expected = Demand(
-        math.ceil(float(mean_neighbours(density, params.length, reach))) + 8,
-        0 if native else math.ceil(density * window) + 16,
+        math.ceil(neighbours(density, reach) + neighbours(excess, crowded)) + 8,
+        0 if native else math.ceil(tried(density, reach) + tried(excess, crowded)) + 16,
     )
     return grown(Capacity(size, chunks, 0, 0), expected)
 

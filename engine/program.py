@@ -10,7 +10,7 @@ import numpy as np
 import psutil
 
 from engine.capacity import Capacity
-from engine.kernels import is_listed
+from engine.kernels import is_listed, name_of
 from engine.kernels.native import BYTES_A_ROD
 from engine.params import Setup
 from engine.schema import ParameterError
@@ -74,13 +74,23 @@ def check_memory(setup: Setup, kernel: str, capacity: Capacity | None = None) ->
 def _require(setup: Setup, kernel: str, needed: int) -> None:
     available = available_bytes()
     if needed > available:
-        advice = {"naive": " or kernel = 'auto'", "neighbours": " or a shorter sensing_range"}
         raise ParameterError(
             "rods", setup.rods,
-            f"with kernel = {kernel!r} needs {needed / 1e9:,.1f} GB of memory, and "
+            f"with kernel = {name_of(kernel)!r} needs {needed / 1e9:,.1f} GB of memory, and "
             f"{available / 1e9:,.1f} GB are free",
-            f"Take fewer rods{advice.get(kernel, '')}.",
+            f"Take fewer rods{_other_ways(setup, kernel, available)}.",
         )  # fmt: skip
+
+
+def _other_ways(setup: Setup, kernel: str, available: int) -> str:
+    """What else than fewer rods may fit."""
+    if kernel == "naive":
+        return " or kernel = 'auto'"
+    if not is_listed(kernel) or setup.rods * _BYTES_A_ROD > available:
+        return ""
+    return (
+        ", or a shorter sensing_range, or kernel = 'rowsum', which keeps no lists and takes longer"
+    )
 
 
 def compile_program(

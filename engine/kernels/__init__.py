@@ -33,8 +33,8 @@ class Choice(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The kernel as a setup names it: native code is one way to sum over neighbour lists."""
-        return "neighbours" if self.kernel == "native" else self.kernel
+        """The kernel as a setup names it."""
+        return name_of(self.kernel)
 
     @property
     def code(self) -> str:
@@ -55,6 +55,11 @@ def resolve(setup: Setup) -> Choice:
     if problem:
         return Choice(kernel, f"{reason}; without native code: {problem}")
     return Choice("native", reason)
+
+
+def name_of(kernel: str) -> str:
+    """`kernel` as a setup names it: native code is one way to sum over neighbour lists."""
+    return "neighbours" if kernel == "native" else kernel
 
 
 def is_listed(kernel: str) -> bool:

@@ -7,8 +7,8 @@ import pytest
 
 import engine.program
 import engine.runner
-from engine import Driver, Params, Setup, SimulationError, Start
-from engine.capacity import NATIVE_CHUNK, Capacity, Demand, capacity_for, grown
+from engine import Driver, Params, Setup, SimulationError, Start, schema
+from engine.capacity import CROWD, NATIVE_CHUNK, Capacity, Demand, capacity_for, grown
 from engine.kernels import CROSSOVER, resolve
 from engine.state import State
 from tests.engine.programs import NATIVE_ROOM, ROOM, compile_once, setup_for, shared_programs
@@ -197,6 +197,33 @@ def test_capacities_leave_room_and_divide_into_chunks(rods, platform, kernel):
     assert 32 * room.words == room.candidates
     # Nobody has more neighbours than there are others.
     assert 8 <= room.slots <= max(room.rods, 8)
+
+
+@pytest.mark.parametrize("kernel", ["neighbours", "native"])
+def test_a_long_range_in_a_dilute_box_has_the_room_of_the_mean_density(kernel):
+    """A crowd does not fill a range of many bodies: with its density lists would hold all rods."""
+    rods, reach = 66_000, 300.0
+    params = Params(space_size=9000.0, sensing_range=reach)
+    room = capacity_for(rods, params, "cpu", kernel)
+    rng = np.random.default_rng(0)
+    pos = rng.uniform(0, params.space_size, (rods, 2))
+    off = pos[:300, None] - pos[None]
+    off -= params.space_size * np.round(off / params.space_size)
+    near = ((off**2).sum(-1) < (reach + params.length) ** 2).sum(1)
+    assert near.max() < room.slots < 4 * near.max()
+    if kernel == "neighbours":
+        assert near.max() < room.candidates < 10 * near.max()
+
+
+@pytest.mark.parametrize("reach", [1.0, 3.0, 8.0])
+@pytest.mark.parametrize("kernel", ["neighbours", "native"])
+def test_a_crowd_has_room_as_far_as_sliders_reach_however_large_the_box(kernel, reach):
+    side = schema.space_size_for(2000, CROWD, Params())
+    crowd, lone = (
+        capacity_for(2000, Params(space_size=box, sensing_range=reach), "cpu", kernel)
+        for box in (side, 10 * side)
+    )
+    assert lone == crowd
 
 
 def test_a_few_more_rods_fit_the_same_arrays():

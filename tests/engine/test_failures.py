@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from engine import Driver, ParameterError, Params, Setup, SimulationError, Start
+from engine.program import check_memory
 from engine.schema import PARAM_FIELDS, largest_safe_dt
 from tests.engine.conftest import CROWD, CROWD_PARAMS, with_params
 
@@ -107,6 +108,20 @@ def test_a_setup_that_cannot_run_is_refused_and_the_run_goes_on(crowd, setup, pa
     assert crowd.setup == CROWD
     assert crowd.stats.compiles == compiles
     unharmed(crowd, before)
+
+
+@pytest.mark.parametrize("native", ["auto", "off"])
+def test_where_lists_do_not_fit_but_rods_do_another_kernel_is_named(pair, monkeypatch, native):
+    setup = Setup(rods=3000, kernel="neighbours", native=native)
+    params = Params(space_size=1000.0, sensing_range=400.0)
+    for free, other in ((4_000_000, True), (1_000_000, False)):
+        monkeypatch.setattr("engine.program.available_bytes", lambda free=free: free)
+        with pytest.raises(ParameterError, match="kernel = 'neighbours' needs") as caught:
+            pair.rebuild(setup, params)
+        for way in ("kernel = 'rowsum'", "shorter sensing_range"):
+            assert (way in caught.value.remedy) == other
+    monkeypatch.setattr("engine.program.available_bytes", lambda: 4_000_000)
+    check_memory(dataclasses.replace(setup, kernel="rowsum"), "rowsum")
 
 
 def test_an_unstable_dt_freezes_the_last_good_state(crowd):
