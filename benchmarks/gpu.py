@@ -9,7 +9,6 @@ One process measures everything with an empty compile cache; a second one starts
 cache that it left. Standard output is the JSON, progress goes to standard error.
 """
 
-import argparse
 import json
 import os
 import subprocess
@@ -23,8 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from bacsim_gui.bootstrap import child_environment
+from bacsim_gui.flags import PlainParser, number
+from benchmarks.checks import LONGEST, writable
 from benchmarks.limits import with_limits
 from benchmarks.rounds import DEVELOPED, describe_machine
+from engine.schema import ParameterError
 from engine.study import standard
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -49,8 +51,14 @@ SHARE_OF_AGAIN = 0.15
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, and print or write what was found."""
-    chosen = _parser().parse_args(arguments)
-    found = measure(SMALL if chosen.small else FULL, chosen.seconds)
+    parser = _parser()
+    chosen = parser.parse_args(arguments)
+    try:
+        seconds = number("seconds", chosen.seconds, 0, LONGEST)
+        writable("json", chosen.json)
+    except ParameterError as error:
+        parser.error(str(error))
+    found = measure(SMALL if chosen.small else FULL, seconds)
     text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
     if chosen.json:
         chosen.json.write_text(text, encoding="utf-8")
@@ -153,10 +161,10 @@ def _environment(folder: Path) -> dict[str, str]:
     return kept | own
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="benchmarks.gpu", description=__doc__)
+def _parser() -> PlainParser:
+    parser = PlainParser(prog="benchmarks.gpu", description=__doc__, allow_abbrev=False)
     parser.add_argument(
-        "--seconds", type=float, default=280.0, help="the time it may take; default %(default)g"
+        "--seconds", default="280", help="the time it may take; default %(default)s"
     )
     parser.add_argument("--small", action="store_true", help="few rods, to see whether it works")
     parser.add_argument("--json", type=Path, help="write the JSON there instead of printing it")

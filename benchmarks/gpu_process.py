@@ -124,7 +124,7 @@ class Case:
         """What was found of the steps."""
         stats, step = self.driver.stats, median(self.times)
         row: dict[str, Any] = {
-            "kernel": stats.kernel, "rods": stats.rods, "step_ms": 1e3 * step,
+            "kernel": stats.kernel, "code": stats.code, "rods": stats.rods, "step_ms": 1e3 * step,
             "step_ms_min": 1e3 * min(self.times), "step_ms_max": 1e3 * max(self.times),
             "rounds": len(self.times), "steps_a_round": self.steps,
             "rod_steps_per_s": stats.rods / step, "temp_bytes": stats.temp_bytes,

@@ -8,28 +8,34 @@ them all, and each ratio is taken within a round. Nothing else should run meanwh
 """
 
 import argparse
+import itertools
 import json
+import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from bacsim_gui.flags import PlainParser, number, whole
+from benchmarks.checks import LEAST_RODS, LONGEST, writable
 from benchmarks.figures import FIGURES
 from benchmarks.process import PEERS_PYTHON
 from benchmarks.report import print_report, record
 from benchmarks.rounds import Bench
+from engine.schema import ParameterError
 
 LEAST_ROUNDS = 5
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, print the table, and write JSON where that is asked for."""
-    chosen = _parser().parse_args(arguments)
-    if chosen.rounds < LEAST_ROUNDS:
-        sys.exit(f"--rounds {chosen.rounds} is too few to show a spread: give {LEAST_ROUNDS}.")
-    if len(chosen.rods) != 3:
-        sys.exit(f"--rods {','.join(map(str, chosen.rods))} is not three numbers: FEW,N,MANY.")
+    parser = _parser()
+    chosen = parser.parse_args(arguments)
+    try:
+        _check(chosen)
+    except ParameterError as error:
+        parser.error(str(error))
     figures = [f for f in FIGURES if not chosen.only or f.key in chosen.only]
     with tempfile.TemporaryDirectory(prefix="bacsim-peers-") as folder, ExitStack() as open_peers:
         bench = Bench(chosen, Path(folder), open_peers)
@@ -40,20 +46,41 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print_report(found)
 
 
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in text.split(","))
+def _check(chosen: argparse.Namespace) -> None:
+    """Turn what was typed into values; raises `ParameterError` for what is impossible."""
+    chosen.rounds = whole("rounds", chosen.rounds, LEAST_ROUNDS)
+    chosen.seconds = number("seconds", chosen.seconds, 0, LONGEST)
+    chosen.rods = _four_numbers(chosen.rods)
+    if shutil.which(chosen.peers_python) is None:
+        raise ParameterError(
+            "peers-python", chosen.peers_python, "is no program that can be run",
+            "Give the path of a Python that has numba and jax-md, or run: make peers.",
+        )  # fmt: skip
+    writable("json", chosen.json)
+    if chosen.states and chosen.states.exists() and not chosen.states.is_dir():
+        raise ParameterError("states", str(chosen.states), "is no folder", "Give one.")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="benchmarks.peers", description=__doc__)
+def _four_numbers(text: str) -> tuple[int, ...]:
+    rods = tuple(whole("rods", part.strip(), LEAST_RODS) or 0 for part in text.split(","))
+    if len(rods) != 4 or any(a >= b for a, b in itertools.pairwise(rods)):
+        raise ParameterError(
+            "rods", text, "is not four rising numbers",
+            "Give FEWEST,FEW,N,MANY as in 1024,4096,16384,65536.",
+        )  # fmt: skip
+    return rods
+
+
+def _parser() -> PlainParser:
+    parser = PlainParser(prog="benchmarks.peers", description=__doc__, allow_abbrev=False)
     keys = [figure.key for figure in FIGURES]
-    parser.add_argument("--rounds", type=int, default=7, help="default %(default)s, at least 5")
     parser.add_argument(
-        "--seconds", type=float, default=2.0, help="length of a turn; default %(default)s"
+        "--rounds", default="7", help=f"default %(default)s, at least {LEAST_ROUNDS}"
     )
+    parser.add_argument("--seconds", default="2", help="length of a turn; default %(default)s")
     parser.add_argument(
-        "--rods", type=_numbers, metavar="FEW,N,MANY",
-        default=(4096, 16384, 65536), help="numbers of rods; default 4096,16384,65536",
+        "--rods", metavar="FEWEST,FEW,N,MANY", default="1024,4096,16384,65536",
+        help="numbers of rods; default %(default)s",
     )  # fmt: skip
     parser.add_argument("--only", nargs="+", choices=keys, metavar="KEY", help=" ".join(keys))
     parser.add_argument("--json", type=Path, help="write everything that was measured here")

@@ -20,6 +20,7 @@ PEERS_PYTHON = ROOT / ".venv-peers" / "bin" / "python"
 # Every library sizes its pool of threads by one of these, or by the CPUs that it may use.
 _THREADS = (
     *("NPROC", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
+    "BACSIM_THREADS",
 )
 
 
@@ -116,6 +117,8 @@ class PeerProcess:
     def _answer(self) -> str:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
+        if line.startswith("refused "):
+            raise PeerError(line.removeprefix("refused ").strip())
         if line:
             return line.strip()
         status = self._process.wait()

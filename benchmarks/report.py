@@ -9,7 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.figures import CASES, Measured, Row
+from benchmarks.cases import CASES
+from benchmarks.figures import Measured, Row
 from benchmarks.rounds import DEVELOPED
 from engine.study import standard
 
@@ -31,9 +32,9 @@ def record(machine: dict[str, Any], measured: Measured, rows: Sequence[Row]) -> 
         },
         "rows": [asdict(row) for row in rows],
         "cases": _cases(measured),
-        "fresh_starts": {
-            "cold": measured.cold, "cold_all": measured.cold_all, "warm": measured.warm,
-        },
+        "fresh_starts": [
+            {"said": said, **kind._asdict()} for kind, said in measured.fresh.items()
+        ],
     }  # fmt: skip
 
 
@@ -89,15 +90,20 @@ def _where(found: dict[str, Any]) -> list[str]:
 
 
 def _comparison(rows: Sequence[dict[str, Any]]) -> Table:
-    table = Table("figure", "measured", "least to most", "target", "met")
+    table = Table("ours", "figure", "measured", "least to most", "target", "met")
+    before = None
     for row in rows:
+        if before not in (None, row["code"]):
+            table.add_section()
+        before = row["code"]
         if row["refused"]:
-            table.add_row(row["figure"], "not measured", row["refused"], row["target"], "")
+            why = f"not measured: {row['refused']}"
+            table.add_row(row["code"], row["figure"], why, "", row["target"], "")
             continue
         met = "" if row["met"] is None else "yes" if row["met"] else "no"
         spread = f"{_number(row['least'])} to {_number(row['most'])}"
         measured = f"{_number(row['measured'])} {row['unit']}"
-        table.add_row(row["figure"], measured, spread, row["target"], met)
+        table.add_row(row["code"], row["figure"], measured, spread, row["target"], met)
     return table
 
 

@@ -16,14 +16,15 @@ from typing import Any
 import numpy as np
 
 from benchmarks import agreement
-from benchmarks.figures import CASES, SMALL, Case, Figure, Measured, cases_for
+from benchmarks.cases import CASES, SMALL, Case
+from benchmarks.figures import Figure, Fresh, Measured, cases_for
 from benchmarks.process import Busy, PeerError, PeerProcess, available_cpus
 from engine.snapshot import Start
 from engine.study import standard
 
-# A turn has no more steps than these, some two lives of a list, so that all cases see much the
-# same states.
-MOST_STEPS = 400
+# A turn has no more steps than these, some ten lives of a list, so that all cases see much the same
+# states; and as many where they fit into its time, so that quick ones are timed for long enough.
+MOST_STEPS = 1000
 # Steps from the relaxed state on, after which rods have met.
 DEVELOPED = 2000
 
@@ -39,23 +40,25 @@ class Bench:
 
     def measure(self, figures: Sequence[Figure]) -> Measured:
         """Start what `figures` need, check it, and take the rounds."""
-        fresh = any(figure.fresh for figure in figures)
-        wants_rebuild = any(figure.key == "rebuild" for figure in figures)
+        fresh = list(dict.fromkeys(figure.fresh for figure in figures if figure.fresh))
+        builds = [name for figure in figures if figure.builds for name in figure.needs]
         for name, case in cases_for(figures).items():
             _say(f"preparing {name}")
             self._attempt(name, lambda name=name, case=case: self._prepare(name, case))
-        if fresh:
-            _say("filling the persistent cache")
-            self._attempt("first frame", lambda: self._first_frame(warm=True))
+        for kind in (kind for kind in fresh if kind.cache):
+            _say(f"filling the persistent cache, {kind.code}")
+            self._attempt(kind.name, lambda kind=kind: self._first_frame(kind))
         busy = Busy(self.peers.values())
         for i in range(self.chosen.rounds):
             _say(f"round {i + 1} of {self.chosen.rounds}")
             for name in list(self.peers):
                 self._attempt(name, lambda name=name: self._turn(name))
-            if wants_rebuild and "bacsim" in self.peers:
-                self._attempt("bacsim", self._rebuild)
-            if fresh and "first frame" not in self.measured.refused:
-                self._attempt("first frame", self._fresh_starts)
+            for name in builds:
+                if name in self.peers:
+                    self._attempt(name, lambda name=name: self._rebuild(name))
+            for kind in fresh:
+                if kind.name not in self.measured.refused:
+                    self._attempt(kind.name, lambda kind=kind: self._fresh_start(kind))
         self.machine |= {"load_after": _load(), "busy_cpus": round(busy.cpus(), 2)}
         for name in list(self.peers):
             _say(f"checking {name} again")
@@ -125,24 +128,22 @@ class Bench:
         self.measured.step_s[name].append(seconds / steps)
         self.measured.rebuilds[name] += rebuilds
 
-    def _rebuild(self) -> None:
-        build, step = self.peers["bacsim"].ask("rebuild").split()
-        self.measured.rebuild_s.append((float(build), float(step)))
+    def _rebuild(self, name: str) -> None:
+        build, step = self.peers[name].ask("rebuild").split()
+        self.measured.rebuild_s.setdefault(name, []).append((float(build), float(step)))
 
-    def _first_frame(self, *, warm: bool, threads: int = 1) -> dict[str, Any]:
-        cache = {"BACSIM_CACHE": str(self.folder / "cache") if warm else "off"}
-        command = [sys.executable, "first_frame.py", str(self._state(SMALL))]
+    def _first_frame(self, kind: Fresh) -> dict[str, Any]:
+        cache = {"BACSIM_CACHE": str(self.folder / "cache") if kind.cache else "off"}
+        command = [sys.executable, "first_frame.py", str(self._state(SMALL)), "--code", kind.code]
+        threads = len(available_cpus()) if kind.every else 1
         with PeerProcess(command, self.folder / "first.log", threads, cache) as fresh:
             return fresh.ready
 
-    def _fresh_starts(self) -> None:
-        cold, warm = self._first_frame(warm=False), self._first_frame(warm=True)
-        if warm["cache"] != "hit":
+    def _fresh_start(self, kind: Fresh) -> None:
+        said = self._first_frame(kind)
+        if kind.cache and said["cache"] != "hit":
             raise PeerError("the compiled program was not in the persistent cache")
-        self.measured.cold.append(cold)
-        every = self._first_frame(warm=False, threads=len(available_cpus()))
-        self.measured.cold_all.append(every)
-        self.measured.warm.append(warm)
+        self.measured.fresh.setdefault(kind, []).append(said)
 
 
 def developed_start(n: int) -> Start:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """bacsim itself, through its `Driver`, with any of its kernels (naive is the double `vmap`).
 
+Neighbour lists run in the code that is named; with `--batch` K steps are taken in batches, as a
+window takes them, each of which is waited for and ends with a snapshot.
+
 With `rebuild` it also says what one build of the neighbour list costs: a third command of the
 protocol, answered by `BUILD_SECONDS STEP_SECONDS`.
 """
@@ -13,6 +16,7 @@ from typing import Any
 
 import jax
 import numpy as np
+import own_code
 import protocol
 
 from engine.driver import Driver
@@ -21,21 +25,21 @@ from engine.kernels.neighbour_search import with_list
 from engine.params import Params, Setup
 from engine.snapshot import Start
 from engine.state import State, to_device
-from engine.step import pack, rods_of, unpack
+from engine.step import Packed, pack, rods_of, unpack
 
 # Batches between two readings of the clock where a single build or step would be too short.
 REPEATS, STEPS = 9, 50
 
 
 @functools.cache
-def pair_sums(kernel: str, words: int) -> Callable[[State, jax.Array], tuple]:
+def pair_sums(kernel: str, words: int) -> Callable[[State, Packed], tuple]:
     """A function of state and parameters: the sums by `kernel` and the order of their arrays.
 
     The list is made for the state that is given; `words` is its room for candidates.
     """
 
     @jax.jit
-    def sums(state: State, packed: jax.Array) -> tuple:
+    def sums(state: State, packed: Packed) -> tuple:
         params = unpack(packed)
         if kernel == "native":
             state, _ = native.with_list(state, params)
@@ -49,23 +53,31 @@ def pair_sums(kernel: str, words: int) -> Callable[[State, jax.Array], tuple]:
 class Bacsim:
     """The peer."""
 
-    def __init__(self, path: str, kernel: str) -> None:
+    def __init__(self, path: str, kernel: str, code: str, batch: int | None) -> None:
         pos, theta, activity, values = protocol.load(path)
-        self.start = Start(pos, theta, activity)
-        self.driver = Driver(
-            Setup(rods=len(theta), kernel=kernel), Params(**vars(values)), start=self.start
-        )
+        self.start, self.batch = Start(pos, theta, activity), batch
+        setup = Setup(rods=len(theta), kernel=kernel, native=own_code.SETTING[code])
+        self.driver = Driver(setup, Params(**vars(values)), start=self.start)
 
     def run(self, K: int) -> int:
         """Take K steps."""
-        before = self._builds()
-        self.driver.advance(K)
+        before, left = self._builds(), K
+        while left:
+            now = min(left, self.batch or left)
+            self.driver.advance(now)
+            left -= now
+        if self.batch:
+            return round(self._rate() * K / 1000)
         return self._builds() - before
 
     def _builds(self) -> int:
         # Exact while no more batches were taken than the rate is averaged over, 64.
+        return round(self._rate() * self.driver.step / 1000)
+
+    def _rate(self) -> float:
+        """Builds in 1,000 steps, over recent batches."""
         listed = self.driver.stats.neighbours
-        return round(listed.rebuilds_per_1000 * self.driver.step / 1000) if listed else 0
+        return listed.rebuilds_per_1000 if listed else 0.0
 
     def save(self) -> protocol.Saved:
         """The state and its sums, in the order of the file."""
@@ -110,7 +122,10 @@ class Bacsim:
 def facts(driver: Driver) -> dict[str, Any]:
     """What the harness wants to know of the compiled program."""
     stats = driver.stats
-    return {"compile_s": stats.compile_seconds, "temp_bytes": stats.temp_bytes}
+    return {
+        "compile_s": stats.compile_seconds, "temp_bytes": stats.temp_bytes,
+        "code": stats.code, "code_threads": stats.threads,
+    }  # fmt: skip
 
 
 def main() -> None:
@@ -118,11 +133,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("state")
     parser.add_argument("--kernel", default="neighbours")
+    parser.add_argument("--code", choices=tuple(own_code.SETTING), default="JAX")
+    parser.add_argument("--batch", type=int)
     chosen = parser.parse_args()
+    own_code.require(chosen.code)
     begin = time.perf_counter()
-    peer = Bacsim(chosen.state, chosen.kernel)
+    peer = Bacsim(chosen.state, chosen.kernel, chosen.code, chosen.batch)
     extra = {"rebuild": lambda _: "{!r} {!r}".format(*peer.rebuild())}
-    what = f"bacsim, kernel {chosen.kernel}"
+    what = f"bacsim, kernel {chosen.kernel}, code: {peer.driver.stats.code}"
     protocol.serve(peer, what, begin, extra, **facts(peer.driver))
 
 

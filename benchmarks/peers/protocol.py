@@ -2,7 +2,7 @@
 """How a peer is asked: `python PEER.py STATE.npz`, then one line in, one line out.
 
 STATE.npz holds pos (N, 2), theta (N,), activity (N,), and each parameter by its name. The peer says
-`ready {...}` once it has compiled and warmed up. Then
+`ready {...}` once it has compiled and warmed up, or `refused WHY` where it cannot run here. Then
 
     run K        takes K steps, list rebuilds included, and says `SECONDS REBUILDS`;
     save FILE    writes its state and the sums that its next step would use, and says `saved`;
@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
@@ -111,6 +111,12 @@ def serve(
 def report(**facts: Any) -> None:
     """Say `ready` with `facts` alone: for a script that measures once and ends."""
     _say("ready " + json.dumps(facts | {"versions": _versions()}))
+
+
+def refuse(why: str) -> NoReturn:
+    """Say why this peer cannot run here, and end it."""
+    _say(f"refused {why}")
+    sys.exit()
 
 
 def _say(line: str) -> None:

@@ -51,6 +51,23 @@ def test_what_does_not_fit_into_the_time_is_named():
     assert [skipped["why"] for skipped in found["skipped"]] == ["the time was over"] * 2
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--seconds -1", "seconds = '-1' is not possible. Give a number above 0"),
+        ("--seconds soon", "seconds = 'soon' is not possible"),
+        ("--json /nope/gpu.json", "json = '/nope/gpu.json' is in a folder that does not exist"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_one_line(arguments, said, capsys):
+    with pytest.raises(SystemExit) as left:
+        gpu.main(arguments.split())
+    assert left.value.code == 2
+    words = capsys.readouterr().err
+    assert said in words
+    assert words.count("\n") == 1
+
+
 def test_a_process_that_ends_tells_why(tmp_path, monkeypatch):
     monkeypatch.setenv("JAX_PLATFORMS", "no-such-platform")
     job = {"part": "again", "measured": [("neighbours", 64)], **gpu.SMALL}

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from benchmarks import agreement, peers, process
-from benchmarks.figures import CASES, FIGURES, Measured
+from benchmarks.cases import CASES
+from benchmarks.figures import FIGURES, Fresh, Measured
+from engine.native.library import native
 from engine.study import standard
 
 RODS = 192
@@ -79,6 +81,26 @@ def test_numba_agrees_with_the_oracle(numba):
     agreement.check(numba.before, numba.after, PARAMS)
 
 
+@pytest.mark.skipif(bool(native().problem), reason="the native code is not built")
+@pytest.mark.parametrize("options", [(), ("--batch", "8")], ids=["one call", "frames"])
+def test_native_code_agrees_with_the_oracle(tmp_path, state, options):
+    found = stepped(tmp_path, state, 1001, "bacsim_step.py", "--code", "native", *options)
+    assert 0 < found.rebuilds < 100
+    agreement.check(found.start, found.second, PARAMS)
+    agreement.check(found.before, found.after, PARAMS)
+
+
+@pytest.mark.parametrize("script", ["bacsim_step.py", "first_frame.py"])
+def test_without_native_code_its_peers_say_why(tmp_path, state, script):
+    with pytest.raises(
+        process.PeerError, match=r"^without native code: BACSIM_NATIVE=off was set$"
+    ):
+        process.PeerProcess(
+            [sys.executable, script, str(state), "--code", "native"], tmp_path / "errors.txt",
+            more={"BACSIM_NATIVE": "off", "BACSIM_CACHE": "off"},
+        )  # fmt: skip
+
+
 @pytest.mark.parametrize("script", ["jaxmd_neighbours.py", "jaxmd_grad.py"])
 def test_jax_md_agrees_with_the_oracle(tmp_path, state, script):
     """In the environment that `make peers` made, or in this one where it has jax-md."""
@@ -102,9 +124,15 @@ def test_another_law_is_refused(numba):
 
 
 def test_a_refused_peer_has_no_figure():
-    measured = Measured((RODS, RODS, RODS), refused={"numba": "its force is off"})
-    row = next(figure for figure in FIGURES if figure.key == "numba").row(measured)
-    assert (row.measured, row.met, row.refused) == (None, None, "numba: its force is off")
+    refused = {"numba": "its force is off", "first frame, native": "no native code"}
+    measured = Measured((50, 100, RODS, 400), refused=refused)
+    rows = {figure.key: figure for figure in FIGURES}
+    for key, why in (
+        ("numba", "numba: its force is off"), ("native-numba", "numba: its force is off"),
+        ("native-compile", "first frame, native: no native code"),
+    ):  # fmt: skip
+        row = rows[key].row(measured)
+        assert (row.measured, row.met, row.refused) == (None, None, why)
 
 
 def test_a_lost_pair_is_refused(state):
@@ -128,7 +156,7 @@ def run(tmp_path, *arguments: str) -> dict:
     path = tmp_path / "found.json"
     peers.main(
         [
-            *("--rounds", "5", "--seconds", "0.01", "--rods", f"{RODS},{RODS},{RODS}"),
+            *("--rounds", "5", "--seconds", "0.01", "--rods", f"50,100,{RODS},400"),
             *("--json", str(path), "--peers-python", sys.executable, *arguments),
         ]
     )
@@ -144,8 +172,9 @@ def test_a_run_prints_and_writes_its_figures(tmp_path, state, capsys):
         assert row["refused"] is None, row
         assert 0 < row["least"] <= row["measured"] <= row["most"]
         assert row["met"] in (True, False)
-    ours, theirs = found["cases"]
-    assert (ours["case"], theirs["case"]) == ("bacsim", "numba")
+    theirs, ours = found["cases"]
+    assert (theirs["case"], ours["case"]) == ("numba", "bacsim, JAX")
+    assert ours["code"] == "JAX"
     for case in (ours, theirs):
         assert (case["rounds"], case["rods"], case["threads"]) == (5, RODS, 1)
         assert 0 < case["step_ms_min"] <= case["step_ms"] <= case["step_ms_max"]
@@ -164,7 +193,8 @@ def test_a_fresh_start_finds_what_an_earlier_one_compiled(tmp_path, state):
     said = []
     for _ in range(2):
         with process.PeerProcess(
-            [sys.executable, "first_frame.py", str(state)], tmp_path / "errors.txt",
+            [sys.executable, "first_frame.py", str(state), "--code", "JAX"],
+            tmp_path / "errors.txt",
             more={"BACSIM_CACHE": str(tmp_path / "cache")},
         ) as fresh:  # fmt: skip
             said.append(fresh.ready)
@@ -196,26 +226,36 @@ def test_processes_use_as_many_cpus_as_they_are_given():
             assert int(subprocess.run(ask, capture_output=True, check=True).stdout) == threads
         assert process.available_cpus() == before
         environment = process.environment(threads, {})
-        assert environment["NPROC"] == environment["NUMBA_NUM_THREADS"] == str(threads)
+        for name in ("NPROC", "NUMBA_NUM_THREADS", "BACSIM_THREADS"):
+            assert environment[name] == str(threads)
     assert not any(name.startswith("JAX_ENABLE") for name in process.environment(1, {}))
 
 
 def test_figures_come_from_the_rounds():
     """Ratios are taken within a round; at 16 times the rods, growth is a sixteenth of the ratio."""
     measured = Measured(
-        (4, 16, 64),
+        (2, 4, 16, 64),
         step_s={
-            "bacsim": [2.0, 3.0, 2.0], "numba": [1.0, 3.0, 4.0],
-            "bacsim, two threads": [1.0, 4.0, 2.5],
-            "bacsim, few": [1.0, 1.0, 1.0], "bacsim, many": [16.0, 20.0, 24.0],
+            "bacsim, JAX": [2.0, 3.0, 2.0], "numba": [1.0, 3.0, 4.0],
+            "bacsim, JAX, two threads": [1.0, 4.0, 2.5],
+            "bacsim, JAX, few": [1.0, 1.0, 1.0], "bacsim, JAX, many": [16.0, 20.0, 24.0],
+            "bacsim, native": [0.5, 0.5, 0.5], "bacsim, native, fewest": [2e-3, 3e-3, 1e-3],
+            # Frames of 8 and 32 ms, of 20 and 24, and of 4 and 8.
+            "bacsim, native, frames": [1e-3, 2.5e-3, 0.5e-3],
+            "bacsim, native, many, frames": [4e-3, 3e-3, 1e-3],
         },
-        rebuild_s=[(8.0, 2.0), (9.0, 3.0), (20.0, 2.0)],
-        ready={"bacsim, few": {"temp_bytes": 40}, "bacsim, many": {"temp_bytes": 704}},
-        cold=[{"compile_s": 3.0}, {"compile_s": 5.0}, {"compile_s": 4.5}],
-        cold_all=[{"compile_s": 2.5}],
-        warm=[{"first_frame_s": 1.0}],
+        rebuild_s={"bacsim, JAX": [(8.0, 2.0), (9.0, 3.0), (20.0, 2.0)]},
+        ready={"bacsim, JAX, few": {"temp_bytes": 40}, "bacsim, JAX, many": {"temp_bytes": 704}},
+        fresh={
+            Fresh("JAX"): [{"compile_s": 3.0}, {"compile_s": 5.0}, {"compile_s": 4.5}],
+            Fresh("native"): [{"compile_s": 0.5}],
+            Fresh("JAX", cache=True): [{"first_frame_s": 1.0}],
+        },
     )  # fmt: skip
-    keys = ("numba", "threads", "rebuild", "growth", "memory", "compile", "first-frame")
+    keys = (
+        "numba", "threads", "rebuild", "growth", "memory", "compile", "first-frame",
+        "native-numba", "native-ms-fewest", "native-ns-fewest", "native-frame", "native-compile",
+    )  # fmt: skip
     rows = {figure.key: figure.row(measured) for figure in FIGURES if figure.key in keys}
     found = {key: (row.measured, row.least, row.most, row.met) for key, row in rows.items()}
     assert found == {
@@ -226,9 +266,16 @@ def test_figures_come_from_the_rounds():
         "memory": pytest.approx((1.1, 1.1, 1.1, True)),
         "compile": (4.5, 3.0, 5.0, False),
         "first-frame": (1.0, 1.0, 1.0, True),
+        "native-numba": (6.0, 2.0, 8.0, True),
+        "native-ms-fewest": (2.0, 1.0, 3.0, None),
+        "native-ns-fewest": pytest.approx((1e6, 5e5, 1.5e6, None)),
+        "native-frame": pytest.approx((32.0, 12.8, 128.0, False)),
+        "native-compile": (0.5, 0.5, 0.5, True),
     }
+    assert {rows[key].code for key in keys if key.startswith("native")} == {"native"}
     assert rows["growth"].figure == "time a rod and step at 64 over that at 4"
     assert rows["threads"].target == "≥ 1 ×, aim 1.4"
+    assert rows["native-frame"].target == "≥ 24,000 rods"
 
 
 def test_figures_name_cases_that_exist():
@@ -238,6 +285,25 @@ def test_figures_name_cases_that_exist():
     assert all((process.SCRIPTS / script).exists() for script in scripts)
 
 
-def test_too_few_rounds_are_refused():
-    with pytest.raises(SystemExit, match="--rounds 4 is too few"):
-        peers.main(["--rounds", "4"])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--rounds 4", "rounds = '4' is not possible. Give a whole number from 5"),
+        ("--seconds 0", "seconds = '0' is not possible. Give a number above 0"),
+        ("--rods 0,0,0,0", "rods = '0' is not possible. Give a whole number from 20"),
+        ("--rods 64,128,256", "rods = '64,128,256' is not four rising numbers"),
+        ("--rods 64,64,64,64", "is not four rising numbers"),
+        ("--rods many", "rods = 'many' is not possible"),
+        ("--peers-python /nope", "peers-python = '/nope' is no program that can be run"),
+        ("--json /nope/found.json", "is in a folder that does not exist"),
+        ("--states /dev/null", "states = '/dev/null' is no folder"),
+        ("--round 7", "--round is not known as a flag. Did you mean --rounds?"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_one_line(arguments, said, capsys):
+    with pytest.raises(SystemExit) as left:
+        peers.main(arguments.split())
+    assert left.value.code == 2
+    words = capsys.readouterr().err
+    assert said in words
+    assert words.count("\n") == 1
