@@ -20,7 +20,7 @@ from engine.program import Program, check_memory, device_name
 from engine.runner import Ran, Runner
 from engine.schema import ParameterError
 from engine.snapshot import Snapshot, Start
-from engine.state import checked, random_start, start_activity
+from engine.state import checked, random_start, start_activity, start_from
 from engine.stats import Stats
 from engine.step import RELAX_MOVE, Packed, Report, pack
 from engine.timing import BatchTimes
@@ -198,7 +198,7 @@ class Driver:
         Raises `ParameterError`, and changes nothing, for arrays that are no rods and for more rods
         than fit.
         """
-        new = checked(_start_from(pos, theta, activity), self._params)
+        new = start_from(pos, theta, activity, self._params)
         ids = np.arange(self._next_id, self._next_id + len(new.theta), dtype=np.int32)
         old = _start_of(self._snapshot)
         together = Start(
@@ -259,22 +259,19 @@ class Driver:
         `start_params` are those that the arrays of `start` were made for.
         """
         schema.check(setup, params)
-        if seed < 0:
-            raise ParameterError(
-                "seed", seed, "is not possible", "Give a whole number, at least 0."
-            )
-        if start is not None and len(start.theta) != setup.rods:
-            raise ParameterError(
-                "rods", setup.rods, f"does not match a start of {len(start.theta)} rods",
-                f"Set rods to {len(start.theta)}, or start from random places.",
-            )  # fmt: skip
+        seed = schema.seed_from(seed)
         choice = resolve(setup)
         check_memory(setup, choice.kernel)
         if start is None:
             begin = random_start(setup, params, seed)
         else:
-            start = Start(np.array(start.pos), np.array(start.theta), np.array(start.activity))
-            begin = checked(_scaled(start, start_params, params), params)
+            start = checked(start, start_params)
+            begin = _scaled(start, start_params, params)
+            if len(begin.theta) != setup.rods:
+                raise ParameterError(
+                    "rods", setup.rods, f"does not match a start of {len(begin.theta)} rods",
+                    f"Set rods to {len(begin.theta)}, or start from random places.",
+                )  # fmt: skip
         program = self._runner.program_for(setup, params, choice.kernel)
         self._runner.place(program, begin, params, step=0, seed=seed, ids=None)
         self._setup, self._seed, self._choice = setup, seed, choice
@@ -378,19 +375,6 @@ def _with_speed_of(taken: Snapshot, last: Snapshot) -> Snapshot:
 
 def _arrays(start: Start) -> tuple[np.ndarray, ...]:
     return start.pos, start.theta, start.activity
-
-
-def _start_from(pos: ArrayLike, theta: ArrayLike, activity: ArrayLike) -> Start:
-    """What `Driver.add` takes, as arrays; their shapes are still to be checked."""
-    try:
-        theta = np.atleast_1d(np.asarray(theta, np.float32))
-        activity = np.broadcast_to(np.asarray(activity, np.float32), theta.shape)
-        return Start(np.atleast_2d(np.asarray(pos, np.float32)), theta, activity)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(
-            "start", str(error), "is what is wrong with these arrays",
-            "Give numbers of shapes (N, 2), (N,), (N,).",
-        ) from error  # fmt: skip
 
 
 def _start_of(snapshot: Snapshot) -> Start:

@@ -7,6 +7,7 @@ Nothing here needs JAX, so a command line can answer `--help` and refuse a bad v
 import dataclasses
 import difflib
 import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
@@ -241,10 +242,19 @@ def derived(setup: Setup, params: Params) -> tuple[Derived, ...]:
     )  # fmt: skip
 
 
+_NUMBERS = {"float": (float, int, np.floating, np.integer), "int": (int, np.integer)}
+
+
 def check(setup: Setup, params: Params) -> None:
     """Raise `ParameterError` for a value or a combination that cannot be simulated."""
     for f in FIELDS:
-        coerce(f.name, getattr(params if f.live else setup, f.name))
+        given = getattr(params if f.live else setup, f.name)
+        value = coerce(f.name, given)
+        # 100.0 rods shape no array, and a number in words has no square.
+        if f.kind != "choice" and not isinstance(given, _NUMBERS[f.kind]):
+            raise ParameterError(
+                f.name, given, f"is no number of type {f.kind}", f"Give {value!r}."
+            )
     if 2 * params.radius < THINNEST * params.length:
         raise ParameterError(
             "radius", params.radius, f"is too thin for a length of {params.length:g}",
@@ -264,6 +274,17 @@ def check(setup: Setup, params: Params) -> None:
             "rods", setup.rods, f"do not fit: the packing fraction would be {phi:.2f}",
             f"Take fewer rods, or a space_size of {fits:.4g} for 0.8.",
         )  # fmt: skip
+
+
+def seed_from(value: object) -> int:
+    """`value` as a seed. Raises `ParameterError` for what is no whole number, at least 0."""
+    try:
+        seed = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        seed = -1
+    if seed < 0:
+        raise ParameterError("seed", value, "is not possible", "Give a whole number, at least 0.")
+    return seed
 
 
 # Body width over length below which float32 no longer holds the regularised contact points.

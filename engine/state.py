@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Int, UInt32
+from numpy.typing import ArrayLike
 
 from engine.capacity import FIRST_SKIN, Capacity
 from engine.params import Params, Setup
@@ -80,24 +81,38 @@ def start_activity(setup: Setup, params: Params, pos: np.ndarray) -> np.ndarray:
 
 
 def checked(start: Start, params: Params) -> Start:
-    """`start` in float32, its positions folded into [0, L)².
+    """`start` in float32; see `start_from`, which it also raises the errors of."""
+    return start_from(start.pos, start.theta, start.activity, params)
 
-    Raises `ParameterError` for arrays whose shapes disagree, that are not finite, or whose
-    activity leaves [0, 1].
+
+def start_from(pos: ArrayLike, theta: ArrayLike, activity: ArrayLike, params: Params) -> Start:
+    """A start in float32, its positions folded into [0, L)² and its angles into [-π, π].
+
+    One rod may come without its axis, and one activity stands for all. Raises `ParameterError` for
+    arrays whose shapes disagree, that are no numbers of float32, or whose activity leaves [0, 1].
     """
-    pos, theta, activity = (
-        np.asarray(a, np.float32) for a in (start.pos, start.theta, start.activity)
-    )
-    n = len(pos)
+    try:
+        pos, theta, activity = (np.array(a, np.float64) for a in (pos, theta, activity))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ParameterError(
+            "start", str(error), "is what is wrong with these arrays",
+            "Give numbers of shapes (N, 2), (N,), (N,).",
+        ) from error  # fmt: skip
+    theta = np.atleast_1d(theta)
+    n = len(theta)
+    pos = pos.reshape(n, 2) if pos.ndim == 1 and pos.size == 2 * n <= 2 else pos
+    activity = activity if activity.ndim else np.full(n, activity)
     shapes = pos.shape, theta.shape, activity.shape
     if shapes != ((n, 2), (n,), (n,)):
         raise ParameterError(
             "start", shapes, "has arrays of unequal shapes", "Give (N, 2), (N,), (N,)."
         )
-    if not all(np.isfinite(a).all() for a in (pos, theta, activity)):
-        raise ParameterError(
-            "start", "NaN or infinity", "cannot be simulated", "Give finite numbers."
-        )
+    for array in (pos, theta, activity):
+        outside = array[~(np.abs(array) <= np.finfo(np.float32).max)]
+        if outside.size:
+            raise ParameterError(
+                "start", float(outside[0]), "cannot be simulated", "Give finite numbers."
+            )
     # As much as rounding may do to a weighted mean of values in [0, 1].
     outside = activity[(activity < -1e-6) | (activity > 1 + 1e-6)]
     if outside.size:
@@ -105,9 +120,13 @@ def checked(start: Start, params: Params) -> Start:
             "start", float(outside[0]), "is not possible as an activity", "Give 0 to 1."
         )
     box = np.float32(params.space_size)
-    pos = np.mod(pos, box)
-    pos[pos >= box] = 0
-    return Start(pos, theta, activity)
+    folded = np.mod(pos, np.float64(box)).astype(np.float32)
+    folded[folded >= box] = 0
+    # Folded before it is rounded, since float32 knows 2,000 rad to 1e-4 only. Angles of our own
+    # states pass π by a rounding, and must come back with the same bits.
+    far = np.abs(theta) > math.pi + 1e-6
+    theta[far] = np.arctan2(np.sin(theta[far]), np.cos(theta[far]))
+    return Start(folded, theta.astype(np.float32), activity.astype(np.float32))
 
 
 def to_device(

@@ -2,8 +2,11 @@
 """Rods that come and go: names that last, places that stay empty, and nothing compiled."""
 
 import math
+import subprocess
+import sys
 from dataclasses import replace
 
+import jax
 import numpy as np
 import pytest
 
@@ -181,6 +184,54 @@ def test_names_outlast_edits(driver):
         assert np.array_equal(ids_of(driver.advance(2)), kept)
 
 
+def test_an_angle_of_many_turns_gives_its_own_direction(quick):
+    """Folded before it is rounded: in float32 an angle of 10⁶ rad is off by 0.03."""
+    angles = np.array([1e6 + 0.3, -2e5 + 0.01, 12_345.678, 3.2, -7.0, np.pi, -np.pi, 0.5])
+    places = 3.0 + 3 * np.stack(np.divmod(np.arange(8.0), 4), axis=1)
+    added(quick, places, angles)
+    news = [quick.snapshot().theta[-8:]]
+    quick.rebuild(Setup(rods=8, kernel="rowsum"), start=Start(places, angles, np.zeros(8)))
+    news.append(quick.snapshot().theta)
+    state = jax.device_get(quick._runner._state)
+    for theta in news:
+        assert np.abs(theta).max() <= np.float32(np.pi)
+        np.testing.assert_allclose(np.cos(np.float64(theta)), np.cos(angles), atol=3e-7)
+        np.testing.assert_allclose(np.sin(np.float64(theta)), np.sin(angles), atol=3e-7)
+    np.testing.assert_allclose(state.direction[:8, 0], np.cos(angles), atol=3e-7)
+    assert np.array_equal(news[0][-1:], np.float32([0.5]))
+
+
+def test_plain_lists_are_taken_and_ragged_ones_refused_without_a_warning():
+    """As users call it: without the check of types that tests run under, and warnings as errors."""
+    code = """
+from engine import Driver, ParameterError, Params, Setup
+driver = Driver(Setup(rods=1, kernel="rowsum"), Params(space_size=40.0))
+assert driver.add([[3, 4], [5, 6.0]], [0, 1]).tolist() == [1, 2]
+assert driver.add([3, 14], 1).tolist() == [3]
+assert driver.add([[3, 24]], 1, [0.5]).tolist() == [4]
+assert driver.add([], []).tolist() == []
+driver.remove([4])
+driver.remove([])
+for pos, theta in (([[1, 2], [1]], [0, 0]), ([[1e300, 1]], [0.0]), ([1, 2, 3], 0), (["a", "b"], 0)):
+    try:
+        driver.add(pos, theta)
+    except ParameterError:
+        continue
+    raise AssertionError(pos)
+for wrong in (1.5, "a", None):
+    try:
+        Driver(Setup(rods=1), Params(), seed=wrong)
+    except ParameterError:
+        continue
+    raise AssertionError(wrong)
+assert driver.snapshot().n == 4
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_what_is_told_of_a_rod_names_it(driver):
     removed(driver, np.arange(2, 40))
     ids = added(driver, [[5.0, 5.0], [5.05, 5.02]], [0.0, 0.01])
@@ -200,6 +251,7 @@ REFUSED = {
     "all rods": lambda d: removed(d, d.ids),
     "unequal arrays": lambda d: added(d, [[1.0, 1.0], [9.0, 9.0]], [0.0]),
     "places in space": lambda d: added(d, [[1.0, 1.0, 1.0]], [0.0]),
+    "a place beyond float32": lambda d: added(d, [[1e300, 1.0]], [0.0]),
     "half a place": lambda d: added(d, 3.0, 0.0),
     "a place in words": lambda d: added(d, [["a", "b"]], [0.0]),
     "unequal places": lambda d: added(d, np.array([[1.0, 2.0], [1.0]], object), [0.0, 0.0]),

@@ -9,7 +9,7 @@ import pytest
 
 from engine import Driver, ParameterError, Params, Setup, SimulationError, Start
 from engine.program import check_memory
-from engine.schema import PARAM_FIELDS, largest_safe_dt
+from engine.schema import PARAM_FIELDS, largest_safe_dt, seed_from
 from tests.engine.conftest import CROWD, CROWD_PARAMS, with_params
 
 
@@ -74,8 +74,16 @@ def place(i: int, value: float, array: np.ndarray) -> np.ndarray:
         lambda s: Start(s.pos, s.theta, place(149, NAN, s.activity)),
         lambda s: Start(s.pos, s.theta, place(149, 1.5, s.activity)),
         lambda s: Start(s.pos[:100], s.theta[:100], s.activity[:100]),
+        lambda s: Start(place(7, 1e300, np.float64(s.pos)), s.theta, s.activity),
     ],
-    ids=["NaN place", "infinite angle", "NaN activity", "activity 1.5", "too few rods"],
+    ids=[
+        "NaN place",
+        "infinite angle",
+        "NaN activity",
+        "activity 1.5",
+        "too few rods",
+        "a place beyond float32",
+    ],
 )
 def test_a_spoilt_start_is_refused_and_the_run_goes_on(crowd, spoil):
     before = crowd.advance(8)
@@ -217,6 +225,12 @@ def test_numpy_integers_count_steps(crowd):
     assert crowd.advance(np.int64(3)).step == 3
 
 
+@pytest.mark.parametrize("value", [1.5, "a", "1", None, np.float64(2), -1], ids=repr)
+def test_a_seed_that_is_no_whole_number_is_refused(value):
+    with pytest.raises(ParameterError, match=r"seed = .*whole number, at least 0"):
+        seed_from(value)
+
+
 def test_a_negative_seed_is_refused_and_a_large_one_is_not(crowd):
     before = crowd.advance(8)
     with pytest.raises(ParameterError) as caught:
@@ -236,3 +250,7 @@ def test_a_first_build_that_is_refused_says_so():
         Driver(Setup(rods=5, kernel="fast"), Params())
     with pytest.raises(ParameterError):
         Driver(Setup(rods=5), Params(dt=float("nan")))
+    with pytest.raises(ParameterError, match=r"rods = 100\.0 .*Give 100\."):
+        Driver(Setup(rods=100.0), Params())
+    with pytest.raises(ParameterError, match=r"space_size = '70' .*Give 70\.0\."):
+        Driver(Setup(rods=5), Params(space_size="70"))

@@ -163,6 +163,22 @@ def test_mapping_round_trip_and_its_errors():
         from_mapping({"params": 3}, "my.toml")
 
 
+@pytest.mark.parametrize("f", [f for f in FIELDS if f.kind != "choice"], ids=lambda f: f.name)
+def test_a_number_of_another_type_is_refused_where_nobody_has_converted_it(f):
+    """`Setup(rods=100.0)` and `Params(space_size="70")` pass no gate but this one."""
+    for wrong in (str(f.default), np.array(f.default), *([600.0] if f.kind == "int" else [])):
+        setup, params = Setup(), Params()
+        if f.live:
+            params = dataclasses.replace(params, **{f.name: wrong})
+        else:
+            setup = dataclasses.replace(setup, **{f.name: wrong})
+        with pytest.raises(ParameterError) as caught:
+            check(setup, params)
+        assert caught.value.name == f.name
+        assert repr(coerce(f.name, wrong)) in caught.value.remedy
+    check(Setup(rods=np.int64(600)), Params(F_prop=8, length=np.float64(4)))
+
+
 def test_the_box_must_hold_a_unique_image():
     setup, params = Setup(rods=1), Params(length=4.0, radius=0.5, sensing_range=2.0)
     check(setup, dataclasses.replace(params, space_size=12.0))
