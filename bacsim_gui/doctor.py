@@ -34,6 +34,7 @@ def findings() -> Iterator[tuple[str, str]]:
     yield "system", f"{platform.platform()}, Python {platform.python_version()}"
     yield "packages", ", ".join(f"{name} {_version(name)}" for name in PACKAGES)
     yield "device", _device()
+    yield "native code", _native()
     yield "compile cache", _cache()
     yield "window", _window()
     yield "pictures", _pictures()
@@ -53,6 +54,16 @@ def _device() -> str:
 
     free = f"{available_bytes() / 1e9:.1f} GB free, {os.cpu_count()} CPUs in the machine"
     return f"{device_name()}, {free}. {device_note()}".rstrip()
+
+
+def _native() -> str:
+    """The C++ code of the neighbour lists, which only a CPU uses."""
+    from engine.native.library import default_threads, native, targets
+
+    found, threads = native(), default_threads()
+    if found.problem:
+        return f"none: {found.problem}. Neighbour lists run on what JAX compiles, more slowly."
+    return f"works: {found.target} of {', '.join(targets())}; {threads} thread{'s' * (threads > 1)}"
 
 
 def _cache() -> str:

@@ -9,13 +9,10 @@ import ctypes
 import functools
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import jax
-
-import engine.native
 
 NAME = "bacsim_native"
 # Counts the changes of what is called and of its arguments, as in ffi.cpp.
@@ -50,12 +47,10 @@ def native() -> Native:
 
     The environment variable BACSIM_NATIVE names another library, or is `off` for none.
     """
-    asked = os.environ.get("BACSIM_NATIVE", "")
-    if asked == "off":
-        return Native("", "BACSIM_NATIVE=off was set")
-    found = next(iter([Path(asked)] if asked else _libraries()), None)
+    found = _file()
     if found is None:
-        return Native("", f"it is not installed. {REMEDY}")
+        off = os.environ.get("BACSIM_NATIVE") == "off"
+        return Native("", "BACSIM_NATIVE=off was set" if off else f"it is not installed. {REMEDY}")
     try:
         library = ctypes.CDLL(str(found))
         version = library.bacsim_native_version()
@@ -80,7 +75,7 @@ def targets() -> list[str]:
     """The instruction sets that the library can use on this machine, the best first."""
     if not native().target:
         return []
-    library = ctypes.CDLL(str(next(iter(_libraries()))))
+    library = ctypes.CDLL(str(_file()))
     library.bacsim_target.restype = ctypes.c_char_p
     names = [library.bacsim_target(name) for name in (b"avx512", b"avx2", b"plain")]
     return [name.decode() for name in names if name]
@@ -99,9 +94,10 @@ def default_threads() -> int:
     return max(1, cores - 1)
 
 
-def _libraries() -> Iterator[Path]:
-    # An editable installation has two folders: that of the sources, and that of what was built.
-    suffix = {"win32": ".dll", "darwin": ".so"}.get(sys.platform, ".so")
-    for folder in engine.native.__path__:
-        if (file := Path(folder) / f"{NAME}{suffix}").exists():
-            yield file
+def _file() -> Path | None:
+    """Where the library lies, if anywhere."""
+    asked = os.environ.get("BACSIM_NATIVE", "")
+    if asked:
+        return None if asked == "off" else Path(asked)
+    file = Path(__file__).with_name(f"{NAME}{'.dll' if sys.platform == 'win32' else '.so'}")
+    return file if file.exists() else None

@@ -49,7 +49,7 @@ Total sums_of(const Pair& pair, const Rods& rods, const Four& main, const List& 
 struct Motion {
   float half, thrust, torque, per_drag, per_turning_drag, dt, most_move, width, box, per_box;
   float thresh, per_width, memory, shift, twist;
-  bool hard, noisy;
+  bool hard, noisy, limited;
 
   Motion(const Params& p, float most)
       : half(0.5f * p.length),
@@ -68,7 +68,8 @@ struct Motion {
         shift(__builtin_sqrtf(2 * p.D_t * p.dt)),
         twist(__builtin_sqrtf(2 * p.D_r * p.dt)),
         hard(!(p.activity_width > 0)),
-        noisy(p.D_r > 0 || p.D_t > 0) {}
+        noisy(p.D_r > 0 || p.D_t > 0),
+        limited(most < __builtin_inff()) {}
 };
 
 // Random displacements and turn of some rods, from (seed, step, id) alone.
@@ -128,8 +129,9 @@ bool still_listed(const Params& params, const List& list, Float x, Float y, Floa
   const Float mx = dx - box * nearest(dx * per_box), my = dy - box * nearest(dy * per_box);
   const Float turn = theta - load<Float>(list.theta + first);
   const Float by = absolute(turn - (2 * PI) * nearest(turn * (0.5f / PI)));
-  const Float far = root(mx * mx + my * my) + 0.5f * params.length * by;
-  return !any(~(far <= 0.5f * list.skin));
+  // What the turn has left of half the skin; a comparison of squares spares a root.
+  const Float left = 0.5f * list.skin - 0.5f * params.length * by;
+  return !any(~((left >= 0.0f) & (mx * mx + my * my <= left * left)));
 }
 
 // One step of WIDTH rods.
@@ -143,11 +145,12 @@ void step_of(const Params& params, const Pair& pair, const Motion& motion, const
   Float vx = (sums.force_x + thrust * at.c) * motion.per_drag;
   Float vy = (sums.force_y + thrust * at.d) * motion.per_drag;
   Float angular = (sums.torque + motion.torque * before) * motion.per_turning_drag;
-  const Float tip = (root(vx * vx + vy * vy) + motion.half * absolute(angular)) * motion.dt;
-  const Float share = minimum(motion.most_move / maximum(tip, all(1e-30f)), all(1.0f));
-  vx *= share, vy *= share, angular *= share;
-  const Float speed = root(vx * vx + vy * vy);
-  const Float move = (speed + motion.half * absolute(angular)) * motion.dt;
+  Float speed = root(vx * vx + vy * vy);
+  Float move = (speed + motion.half * absolute(angular)) * motion.dt;
+  if (motion.limited) {
+    const Float share = minimum(motion.most_move / maximum(move, all(1e-30f)), all(1.0f));
+    vx *= share, vy *= share, angular *= share, speed *= share, move *= share;
+  }
 
   const Int alive = counting() + (int32_t)first < count;
   const Noise noise = noise_of(motion, draw, alive, first);
