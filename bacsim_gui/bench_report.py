@@ -31,7 +31,7 @@ def print_report(rows: Sequence[Row], state: "Path | None") -> None:
     console.print(_table(rows))
     for row in rows:
         if row.refused:
-            console.print(f"{row.kernel} at {row.n:,} rods: {row.refused}", soft_wrap=True)
+            console.print(f"{row.label} at {row.n:,} rods: {row.refused}", soft_wrap=True)
     _print_traps(console, rows)
     for line in _how(rows):
         console.print(line, soft_wrap=True)
@@ -61,7 +61,7 @@ def _where(rows: Sequence[Row], state: "Path | None") -> list[str]:
 
 def _native(rows: Sequence[Row]) -> list[tuple[str, str | None]]:
     """Kernels that are not compiled by JAX, and whose code they are."""
-    return list({row.kernel: row.code for row in rows if row.code not in (None, "JAX")}.items())
+    return list({row.label: row.code for row in rows if row.code not in (None, "JAX")}.items())
 
 
 def _states(rows: Sequence[Row]) -> str:
@@ -90,7 +90,7 @@ def _table(rows: Sequence[Row]) -> "Table":
     ):  # fmt: skip
         table.add_column(column, justify="left" if column == "kernel" else "right", no_wrap=True)
     for row in rows:
-        table.add_row(row.kernel, f"{row.n:,}", *_cells(row))
+        table.add_row(row.label, f"{row.n:,}", *_cells(row))
     return table
 
 
@@ -117,7 +117,7 @@ def _print_traps(console: "Console", rows: Sequence[Row]) -> None:
         if not row.traps:
             continue
         title = (
-            f"Three wrong ways to time {row.kernel} at {row.n:,} rods, {_threads(row)}, in calls "
+            f"Three wrong ways to time {row.label} at {row.n:,} rods, {_threads(row)}, in calls "
             f"of {row.steps_per_round} step{'s' * (row.steps_per_round != 1)}"
         )
         table = Table(title=title, title_justify="left")

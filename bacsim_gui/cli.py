@@ -108,6 +108,11 @@ def _add_bench(commands: "argparse._SubParsersAction[PlainParser]") -> None:
         metavar="NUMBERS",
         help=f"numbers of rods with commas between; default {','.join(map(str, Plan.rods))}",
     )
+    command.add_argument(
+        "--native", metavar="NAMES", default=",".join(Plan.native),
+        help="whose code sums over neighbour lists on a CPU, with commas between: auto, which is "
+        "native code where it is installed, and off, JAX's; default auto",
+    )  # fmt: skip
     command.add_argument("--rounds", metavar="INT", default="5", help="at least 5, the default")
     command.add_argument(
         "--threads", metavar="NUMBERS", default="1",
@@ -201,7 +206,8 @@ def bench(arguments: argparse.Namespace, command: PlainParser) -> None:
             raise ValueError("--rods and --state exclude each other: the file decides the rods.")
         return check(
             Plan(
-                kernels=tuple(dict.fromkeys(k.strip() for k in arguments.kernels.split(","))),
+                kernels=_words(arguments.kernels),
+                native=_words(arguments.native),
                 rods=whole_numbers("rods", arguments.rods, 1) if arguments.rods else Plan.rods,
                 rounds=whole("rounds", arguments.rounds, 1) or 0,
                 threads=whole_numbers("threads", arguments.threads, 1),
@@ -257,6 +263,10 @@ def doctor(_arguments: argparse.Namespace, _command: PlainParser) -> None:
 
     for name, found in findings():
         print(f"{name:14} {found}", flush=True)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word.strip() for word in text.split(",")))
 
 
 def _checked(command: PlainParser, read: Callable[[], Found]) -> Found:

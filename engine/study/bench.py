@@ -26,7 +26,10 @@ LEAST_ROUNDS = 5
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure. `state` is a file for `standard.load_state`, which then decides `rods`."""
+    """What to measure. `state` is a file for `standard.load_state`, which then decides `rods`.
+
+    `native` are settings of native code; neighbour lists are measured with each of them.
+    """
 
     kernels: tuple[str, ...] = ("naive", "rowsum", "neighbours")
     rods: tuple[int, ...] = (1024, 4096)
@@ -34,6 +37,16 @@ class Plan:
     threads: tuple[int, ...] = (1,)
     state: Path | None = None
     round_seconds: float = 0.3
+    native: tuple[str, ...] = ("auto",)
+
+    def cases(self) -> list[tuple[str, str, int]]:
+        """Kernel, setting of native code and number of rods of each row of a process."""
+        return [
+            (kernel, native, n)
+            for n in self.rods
+            for kernel in self.kernels
+            for native in (self.native if kernel == "neighbours" else ("auto",))
+        ]
 
 
 @dataclass(frozen=True)
@@ -54,7 +67,8 @@ class Row:
     median over the rounds; `speedup_over_naive` is None where naive was not measured, and
     everything measured is None where the case was `refused`, which then holds the reason. `load` is
     the one-minute load average when the process began, `busy_cpus` how many CPUs other programs
-    kept busy meanwhile. `traps` holds what wrong ways of timing read for this case.
+    kept busy meanwhile. `code` is whose code the steps were, `native` the setting that it followed
+    from. `traps` holds what wrong ways of timing read for this case.
     """
 
     kernel: str
@@ -76,9 +90,15 @@ class Row:
     load: float | None = None
     busy_cpus: float | None = None
     code: str | None = None
+    native: str = "auto"
     notes: tuple[str, ...] = ()
     refused: str | None = None
     traps: tuple[Trap, ...] = field(default=())
+
+    @property
+    def label(self) -> str:
+        """The kernel in words that tell its rows apart."""
+        return f"{self.kernel}, JAX" if self.native == "off" else self.kernel
 
 
 @dataclass(frozen=True)
@@ -100,6 +120,8 @@ def check(plan: Plan) -> Plan:
     """
     for kernel in plan.kernels:
         schema.coerce("kernel", kernel)
+    for native in plan.native:
+        schema.coerce("native", native)
     for n in plan.rods:
         schema.coerce("rods", n)
     if plan.rounds < LEAST_ROUNDS:
@@ -126,7 +148,7 @@ def available_cpus() -> int:
 
 
 def run(plan: Plan, on_progress: Callable[[Progress], None] = lambda _: None) -> list[Row]:
-    """Measure `plan`: a row for each number of threads, N and kernel, in this order.
+    """Measure `plan`: a row for each number of threads, N, kernel and code, in this order.
 
     Raises `ParameterError` for an impossible plan and `BenchError` where a process failed at once.
     """
@@ -162,7 +184,7 @@ def _measured(
     plan: Plan, threads: int, folder: Path, report: Callable[[float, str], None]
 ) -> list[Row]:
     """The rows of one process. A case that the process died of, or after, is a row that says so."""
-    cases = [(kernel, n) for n in plan.rods for kernel in plan.kernels]
+    cases = plan.cases()
     job = {
         "cases": cases,
         "rounds": plan.rounds,
@@ -171,14 +193,15 @@ def _measured(
         "state": None if plan.state is None else str(plan.state),
         "folder": str(folder),
     }
-    rows: dict[tuple[str, int], Row] = {}
+    rows: dict[tuple[str, str, int], Row] = {}
     doing, end = "starting", ""
     for message in _messages(job, folder / f"errors-{threads}.txt"):
         if "row" in message:
             row = _row(message["row"])
-            rows[row.kernel, row.n] = row
+            rows[row.kernel, row.native, row.n] = row
         elif "traps" in message:
-            case = message["kernel"], message["n"]
+            kernel, native, n = message["case"]
+            case = kernel, native, n
             traps = tuple(Trap(**trap) for trap in message["traps"])
             rows[case] = replace(rows[case], traps=traps)
         elif "end" in message:
@@ -189,7 +212,10 @@ def _measured(
     if end and not rows:
         raise BenchError(f"The measuring process ended while {doing}: {end}")
     lost = f"Not measured: the process ended while {doing}: {end}"
-    return [rows.get(case, Row(*case, threads, refused=lost)) for case in cases]
+    return [
+        rows.get((kernel, native, n), Row(kernel, n, threads, native=native, refused=lost))
+        for kernel, native, n in cases
+    ]
 
 
 def _row(values: dict[str, Any]) -> Row:

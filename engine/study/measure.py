@@ -30,6 +30,8 @@ from engine.study.bench import Row, Trap
 from engine.timing import watch_compiles
 
 Say = Callable[[dict[str, Any]], None]
+# Kernel, setting of native code and number of rods, as in `Plan.cases`.
+Name = tuple[str, str, int]
 
 # A warm-up batch is made longer until it takes this share of a round; the clock is good enough then
 # to say how many steps a round should have.
@@ -83,19 +85,31 @@ def measure(job: dict[str, Any], notes: Sequence[str], say: Say) -> None:
     _rounds(job, cases, say)
     busy = max(0.0, _others_seconds() - before) / (time.perf_counter() - begin)
     machine["busy_cpus"] = round(busy, 2)
-    for kernel, n in map(tuple, job["cases"]):
-        code = resolve(Setup(rods=n, kernel=kernel)).code
-        row = Row(kernel, n, _threads(job), code=code, **machine)
-        if (kernel, n) in cases:
-            row = _filled(row, cases[kernel, n])
-        else:
-            row = replace(row, refused=refused[kernel, n])
+    for name in _names(job):
+        kernel, native, n = name
+        code = resolve(_setup(name)).code
+        row = Row(kernel, n, _threads(job), code=code, native=native, **machine)
+        row = _filled(row, cases[name]) if name in cases else replace(row, refused=refused[name])
         say({"row": asdict(row)})
     if cases:
-        kernel, n = min(cases, key=lambda name: name[1])
-        say({"share": 0.9, "doing": f"the three traps, {kernel} at {n:,} rods"})
-        traps = [asdict(trap) for trap in _traps(cases[kernel, n])]
-        say({"kernel": kernel, "n": n, "traps": traps})
+        name = min(cases, key=lambda name: name[2])
+        say({"share": 0.9, "doing": f"the three traps, {_in_words(name)}"})
+        traps = [asdict(trap) for trap in _traps(cases[name])]
+        say({"case": name, "traps": traps})
+
+
+def _names(job: dict[str, Any]) -> list[Name]:
+    return [(kernel, native, n) for kernel, native, n in job["cases"]]
+
+
+def _setup(name: Name) -> Setup:
+    kernel, native, n = name
+    return Setup(rods=n, kernel=kernel, native=native)
+
+
+def _in_words(name: Name) -> str:
+    kernel, native, n = name
+    return f"{Row(kernel, n, 1, native=native).label} at {n:,} rods"
 
 
 def _threads(job: dict[str, Any]) -> int:
@@ -130,22 +144,19 @@ def _others_seconds() -> float:
     return used - own.user - own.system
 
 
-def _prepare(
-    job: dict[str, Any], say: Say
-) -> tuple[dict[tuple[str, int], Case], dict[tuple[str, int], str]]:
+def _prepare(job: dict[str, Any], say: Say) -> tuple[dict[Name, Case], dict[Name, str]]:
     """Compile and warm up every case; those that cannot be measured, with the reason."""
-    cases, refused = {}, {}
-    for i, (kernel, n) in enumerate(job["cases"]):
-        name = f"{kernel} at {n:,} rods"
-        say({"share": 0.4 * i / len(job["cases"]), "doing": f"preparing {name}"})
+    cases, refused, names = {}, {}, _names(job)
+    for i, name in enumerate(names):
+        say({"share": 0.4 * i / len(names), "doing": f"preparing {_in_words(name)}"})
         try:
-            start, params = _start(job, n)
-            program = _compiled(kernel, n, params, _threads(job))
+            start, params = _start(job, name[2])
+            program = _compiled(_setup(name), params, _threads(job))
             case = Case(start, params, program, jax.device_put(pack(params)))
             case.steps = _steps_for(case, job["round_seconds"])
-            cases[kernel, n] = case
+            cases[name] = case
         except (ParameterError, Refused) as error:
-            refused[kernel, n] = str(error)
+            refused[name] = str(error)
     return cases, refused
 
 
@@ -159,10 +170,9 @@ def _start(job: dict[str, Any], n: int) -> tuple[Start, Params]:
     return standard.load_state(kept)
 
 
-def _compiled(kernel: str, n: int, params: Params, threads: int) -> Program:
-    setup = Setup(rods=n, kernel=kernel)
+def _compiled(setup: Setup, params: Params, threads: int) -> Program:
     kernel = resolve(setup).kernel
-    capacity = capacity_for(n, params, jax.default_backend(), kernel)
+    capacity = capacity_for(setup.rods, params, jax.default_backend(), kernel)
     check_memory(setup, kernel, capacity)
     # Without this the second kernel would find parts of the first one traced already.
     jax.clear_caches()
@@ -184,12 +194,12 @@ def _steps_for(case: Case, seconds: float) -> int:
     return steps
 
 
-def _rounds(job: dict[str, Any], cases: dict[tuple[str, int], Case], say: Say) -> None:
+def _rounds(job: dict[str, Any], cases: dict[Name, Case], say: Say) -> None:
     """Each round times every case once, so that what disturbs the machine disturbs all cases."""
     total, done = job["rounds"] * len(cases), 0
     for i in range(job["rounds"]):
-        for (kernel, n), case in cases.items():
-            doing = f"round {i + 1} of {job['rounds']}, {kernel} at {n:,} rods"
+        for name, case in cases.items():
+            doing = f"round {i + 1} of {job['rounds']}, {_in_words(name)}"
             say({"share": 0.4 + 0.5 * done / total, "doing": doing})
             case.times.append(case.batch(case.steps) / case.steps)
             done += 1

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from engine import schema
+from engine.native.library import native
 from engine.params import Setup
 from engine.schema import ParameterError
 from engine.snapshot import Start
@@ -94,12 +95,44 @@ def test_what_cannot_be_measured_is_a_row_with_the_reason():
     assert many.speedup_over_naive is None
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(bool(native().problem), reason="the native code is not built")
+def test_neighbour_lists_are_measured_in_each_code():
+    rows = bench.run(plan(kernels=("neighbours",), native=("auto", "off")))
+    assert [(row.kernel, row.label, row.code, row.native) for row in rows] == [
+        ("neighbours", "neighbours", f"native, {native().target}", "auto"),
+        ("neighbours", "neighbours, JAX", "JAX", "off"),
+    ]
+    assert all(row.step_ms and row.compile_s for row in rows)
+    assert rows[0].traps
+    assert not rows[1].traps
+
+
+def test_only_neighbour_lists_have_a_second_code():
+    assert plan(native=("off", "auto"), rods=(64, 65)).cases() == [
+        (kernel, setting, n)
+        for n in (64, 65)
+        for kernel, setting in (
+            ("naive", "auto"), ("rowsum", "auto"), ("neighbours", "off"), ("neighbours", "auto"),
+        )
+    ]  # fmt: skip
+
+
+@pytest.mark.skipif(bool(native().problem), reason="the native code is not built")
+def test_native_code_is_measured_with_as_many_threads_as_asked_for():
+    from engine.study import measure
+
+    setup, params = Setup(rods=64, kernel="neighbours"), standard.standard_params(64)
+    for threads in (1, 2):
+        assert f"threads = {threads}" in measure._compiled(setup, params, threads).text()
+
+
 def test_steps_are_timed_from_one_state_without_a_compile_and_traps_with_one():
     from engine.study import measure
 
     start, params = standard.relaxed_start(20), standard.standard_params(20)
-    packed = measure.jax.device_put(measure.pack(params))
-    case = measure.Case(start, params, measure._compiled("naive", 20, params, 1), packed)
+    packed, setup = measure.jax.device_put(measure.pack(params)), Setup(rods=20, kernel="naive")
+    case = measure.Case(start, params, measure._compiled(setup, params, 1), packed)
     before = np.asarray(case.state().pos)
     case.batch(1)
     with watch_compiles() as timed:
@@ -224,6 +257,7 @@ def test_a_spoilt_or_single_array_is_refused(tmp_path):
     ("values", "name"),
     [
         ({"kernels": ("rowsums",)}, "kernel"),
+        ({"native": ("on",)}, "native"),
         ({"rods": (0,)}, "rods"),
         ({"rounds": 4}, "rounds"),
         ({"threads": (10_000,)}, "threads"),

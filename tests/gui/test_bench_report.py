@@ -33,6 +33,16 @@ def test_the_conditions_and_every_figure_are_said(capsys):
     assert "…" not in text
 
 
+def test_the_codes_of_neighbour_lists_are_told_apart(capsys):
+    fast = replace(ROW, kernel="neighbours", code="native, avx2")
+    lines = report([fast, replace(fast, code="JAX", native="off")], capsys).splitlines()
+    assert [line for line in lines if "The code of" in line] == [
+        "The code of neighbours: native, avx2."
+    ]
+    cells = [line.split("│")[1].strip() for line in lines if line.startswith("│")]
+    assert cells == ["neighbours", "neighbours, JAX"]
+
+
 def test_a_disturbed_machine_is_said(capsys):
     assert "quiet machine" in report([replace(ROW, busy_cpus=0.8)], capsys)
 

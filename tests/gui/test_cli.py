@@ -86,7 +86,7 @@ def test_version_and_help_come_without_jax(many):
         for field in FIELDS:
             assert f"--{field.name} " in words
             assert f"default {field.default})" in words
-    for flag in ("--kernels", "--rods", "--rounds", "--threads", "--state", "--json"):
+    for flag in ("--kernels", "--native", "--rods", "--rounds", "--threads", "--state", "--json"):
         assert flag in bench[1]
     assert imported == []
 
@@ -118,6 +118,7 @@ def test_bad_values_are_refused_by_name_in_one_line_without_jax(many, tmp_path):
         (["trace", "--out", str(tmp_path), "--frames", "x"], "frames"),
         (["trace"], "--out"),
         (["bench", "--kernels", "naive,best"], "best"),
+        (["bench", "--native", "auto,on"], "native = 'on'"),
         (["bench", "--rods", "64,many"], "many"),
         (["bench", "--rounds", "3"], "rounds"),
         (["bench", "--threads", "9999"], "threads"),
@@ -254,6 +255,7 @@ def test_doctor_says_what_works(bacsim):
     assert found["bacsim"].startswith(__version__)
     assert "jax 0." in found["packages"]
     assert "missing" not in found["packages"]
+    assert found["native code"].startswith(("works: ", "none: "))
     assert found["compile cache"] == "off (BACSIM_CACHE)"
     assert found["pictures"] == "OpenGL without a window works"
     assert found["movies"].startswith("ffmpeg version")
