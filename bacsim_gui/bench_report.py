@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 # A pipe has no width; the table must not be cut there.
-PIPE_WIDTH = 120
+PIPE_WIDTH = 140
 # Other programs that keep so many CPUs busy disturb what is measured.
 BUSY_CPUS = 0.25
 

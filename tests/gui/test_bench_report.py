@@ -34,13 +34,19 @@ def test_the_conditions_and_every_figure_are_said(capsys):
 
 
 def test_the_codes_of_neighbour_lists_are_told_apart(capsys):
-    fast = replace(ROW, kernel="neighbours", code="native, avx2")
-    lines = report([fast, replace(fast, code="JAX", native="off")], capsys).splitlines()
+    fast = replace(
+        ROW, kernel="neighbours", n=1_048_576, code="native, avx2", step_ms=0.012345,
+        step_ms_min=0.012345, step_ms_max=0.012345, rod_steps_per_s=123_456_789.0,
+    )  # fmt: skip
+    slow = replace(fast, code="JAX", native="off")
+    text = report([replace(ROW, n=fast.n), fast, slow], capsys)
+    assert "…" not in text
+    lines = text.splitlines()
     assert [line for line in lines if "The code of" in line] == [
         "The code of neighbours: native, avx2."
     ]
     cells = [line.split("│")[1].strip() for line in lines if line.startswith("│")]
-    assert cells == ["neighbours", "neighbours, JAX"]
+    assert cells == ["naive", "neighbours", "neighbours, JAX"]
 
 
 def test_a_disturbed_machine_is_said(capsys):
