@@ -68,7 +68,7 @@ def test_other_numbers_of_rods_keep_the_packing_fraction_and_drop_the_arrays():
         ({"kernel": "naive"}, True),
         ({"native": "off"}, True),
         ({"length": 5.0}, False),
-        ({"space_size": 100.0}, False),
+        ({"space_size": 300.0}, False),
         ({"start_activity": "none"}, False),
     ],
 )
