@@ -273,7 +273,7 @@ FIGURES = (
     Figure(
         "native-frame", "native",
         f"rods with which {FRAME_STEPS} steps and their snapshot take {1e3 * FRAME_S:g} ms of one "
-        "thread (on the line through such frames at {rods} and {many})",
+        "thread (linear, from such frames at {rods} and {many})",
         _FRAMES, _rods_a_frame, 24_000, "≥", unit="rods",
     ),
     _rebuild("native-rebuild", "native", None),
