@@ -39,7 +39,7 @@ def cost_a_rod(rods: int, params: Params) -> dict[str, Any]:
     def once(state: State) -> tuple[Batch, Any]:
         zero, yes = jnp.zeros(places), jnp.asarray(True)
         no_sums = PairSums(jnp.zeros((places, 2)), zero, zero)
-        batch = Batch(state, jnp.asarray(0), yes, yes, zero[0], jnp.asarray(0), zero)
+        batch = Batch(state, jnp.asarray(0), yes, yes, zero[0], jnp.asarray(0), zero[0])
         batch = checked_step(batch, params, lambda *_: no_sums, jnp.asarray(jnp.inf))
         assert state.neighbours is not None
         # The list itself stays where it is.

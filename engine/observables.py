@@ -25,22 +25,22 @@ class Observables(NamedTuple):
 def observe(
     direction: Float[Array, "rods 2"],
     activity: Float[Array, "rods"],
-    speed: Float[Array, "rods"],
+    speed: Float[Array, ""],
     alive: Bool[Array, "rods"],
 ) -> Observables:
-    """The observables of rods with `direction` (cos θ, sin θ), `activity` and `speed`.
+    """The observables of rods with `direction` (cos θ, sin θ) and `activity`.
 
-    `alive` (N,) is false for places that hold no rod, which count for nothing.
+    `speed` is the sum of theirs. `alive` (N,) is false for places that hold no rod, which count for nothing.
     """
     count = jnp.maximum(jnp.sum(alive), 1).astype(activity.dtype)
     cos, sin = direction.T
     # Together, so that they are one pass.
     averaged = jnp.stack([
-        (activity > 0.5).astype(activity.dtype), activity, speed,
+        (activity > 0.5).astype(activity.dtype), activity,
         cos, sin, cos * cos - sin * sin, 2 * cos * sin,
     ])  # fmt: skip
     means = jnp.sum(jnp.where(alive[None, :], averaged, 0), axis=1) / count
-    active_fraction, mean_activity, mean_speed = means[:3]
-    polar = jnp.sqrt(means[3] * means[3] + means[4] * means[4])
-    nematic = jnp.sqrt(means[5] * means[5] + means[6] * means[6])
-    return Observables(active_fraction, mean_activity, polar, nematic, mean_speed)
+    active_fraction, mean_activity = means[:2]
+    polar = jnp.sqrt(means[2] * means[2] + means[3] * means[3])
+    nematic = jnp.sqrt(means[4] * means[4] + means[5] * means[5])
+    return Observables(active_fraction, mean_activity, polar, nematic, speed / count)

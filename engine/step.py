@@ -228,7 +228,10 @@ class Report(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """A batch under way: the state, `done` steps of it, and what the latest step tells."""
+    """A batch under way: the state, `done` steps of it, and what the latest step tells.
+
+    `speed` is the sum of all rods' speeds in the latest good step.
+    """
 
     state: State
     done: Int[Array, ""]
@@ -236,7 +239,7 @@ class Batch(NamedTuple):
     fits: Bool[Array, ""]
     largest_move: Float[Array, ""]
     worst: Int[Array, ""]
-    speed: Float[Array, "rods"]
+    speed: Float[Array, ""]
 
 
 # How a batch is run: from the state, the parameters, K and the farthest that a tip may move.
@@ -310,9 +313,9 @@ def _loop(
             )
         return batch._replace(state=state, fits=fits)
 
-    zero = jnp.zeros(state.theta.size)
+    zero = jnp.float32(0)
     yes = jnp.asarray(True)
-    batch = Batch(state, jnp.zeros_like(K), yes, yes, zero[0], jnp.asarray(0), zero)
+    batch = Batch(state, jnp.zeros_like(K), yes, yes, zero, jnp.asarray(0), zero)
     whole = step if state.neighbours is None else life_of_a_list
     return lax.while_loop(going, whole, batch)
 
@@ -336,7 +339,7 @@ def checked_step(
         if old.neighbours is not None:
             age = old.neighbours.age + ok.astype(jnp.int32)
             state = state._replace(neighbours=old.neighbours._replace(age=age))
-        latest = jnp.where(ok, speed(motion), batch.speed)
+        latest = jnp.where(ok, jnp.sum(speed(motion)), batch.speed)
     done = batch.done + ok.astype(batch.done.dtype)
     return Batch(state, done, ok, batch.fits, moves[worst], worst, latest)
 

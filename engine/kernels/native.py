@@ -21,8 +21,8 @@ from engine.params import Params
 from engine.state import NeighbourList, State
 
 # What native code takes for a batch and for building a list besides the state: two copies of the
-# rods, where they were, moves, ranks and cells.
-BYTES_A_ROD = 160
+# rods, where they were, ranks and cells.
+BYTES_A_ROD = 148
 
 
 class Ended(NamedTuple):
@@ -34,7 +34,7 @@ class Ended(NamedTuple):
     fits: Bool[Array, ""]
     largest_move: Float[Array, ""]
     worst: Int[Array, ""]
-    speed: Float[Array, "rods"]
+    speed: Float[Array, ""]
 
 
 def advance(
@@ -50,11 +50,8 @@ def advance(
 
     `target` names the instruction set, by default the best of the machine.
     """
-    size = state.theta.size
-    shapes = (
-        _like(K), _flag(), _flag(), _like(most_move), _shape((), np.int32),
-        _shape((size,), np.float32),
-    )  # fmt: skip
+    number = _like(most_move)
+    shapes = (_like(K), _flag(), _flag(), number, _shape((), np.int32), number)
     state, rest = _call(
         "bacsim_advance", state, (_packed(params), K, most_move), shapes, threads, target
     )

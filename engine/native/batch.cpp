@@ -2,7 +2,6 @@
 #include "batch.h"
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "build.h"
@@ -43,25 +42,27 @@ bool is_current(const Target& target, const Params& params, const State& state,
   return std::all_of(current.begin(), current.end(), [](char c) { return c; });
 }
 
-// The rod that moved most, the first of equals; NaN counts as most of all.
-void find_worst(const std::vector<float>& moves, Result& result) {
-  const auto size = [](float move) {
-    return move == move ? move : std::numeric_limits<float>::infinity();
-  };
-  const auto worst = std::max_element(
-      moves.begin(), moves.end(), [&size](float a, float b) { return size(a) < size(b); });
-  result.worst = static_cast<int32_t>(worst - moves.begin());
-  result.largest_move = *worst;
+// What all parts of a step come to, in their order.
+Outcome together(const std::vector<Outcome>& parts) {
+  Outcome all = parts[0];
+  for (size_t part = 1; part < parts.size(); ++part) {
+    const Outcome& next = parts[part];
+    all.good &= next.good;
+    all.current &= next.current;
+    all.speed += next.speed;
+    if (next.largest_move > all.largest_move)
+      all.largest_move = next.largest_move, all.worst = next.worst;
+  }
+  return all;
 }
 
 }  // namespace
 
 Result advance(const Target& target, const Params& params, const State& state, int32_t K,
-               float most_move, int64_t threads, float* speed) {
-  Result result{0, true, true, 0.0f, 0};
+               float most_move, int64_t threads) {
+  Result result{0, true, true, 0.0f, 0, 0.0f};
   Crew crew(helpful(state, threads));
   Workspace workspace(state);
-  std::vector<float> moves(state.size);
   std::vector<Outcome> outcomes(parts_of(state));
   bool current = is_current(target, params, state, workspace, crew);
   while (result.done < K) {
@@ -74,19 +75,20 @@ Result advance(const Target& target, const Params& params, const State& state, i
     crew.run(parts_of(state), [&](int64_t part) {
       const Blocks blocks(state, part);
       outcomes[part] = target.step(params, workspace.now(), workspace.next(), list, draw, most_move,
-                                   *state.n, moves.data(), blocks.begin, blocks.end);
+                                   *state.n, blocks.begin, blocks.end);
     });
-    result.ok = std::all_of(outcomes.begin(), outcomes.end(), [](Outcome o) { return o.good; });
+    const Outcome outcome = together(outcomes);
+    result.ok = outcome.good;
+    result.largest_move = outcome.largest_move, result.worst = outcome.worst;
     if (!result.ok) break;
-    current = std::all_of(outcomes.begin(), outcomes.end(), [](Outcome o) { return o.current; });
+    current = outcome.current;
+    result.speed = outcome.speed;
     workspace.turn();
     ++result.done;
     ++*state.step;
     ++*state.age;
   }
-  find_worst(moves, result);
   workspace.save();
-  std::copy_n(workspace.now().speed, state.size, speed);
   return result;
 }
 

@@ -31,11 +31,12 @@ struct Result {
   bool ok, fits;
   float largest_move;
   int32_t worst;
+  float speed;
 };
 
-// Take K steps, or as many as can be trusted. `speed` (size) is that of the last good step.
+// Take K steps, or as many as can be trusted.
 Result advance(const Target& target, const Params& params, const State& state, int32_t K,
-               float most_move, int64_t threads, float* speed);
+               float most_move, int64_t threads);
 
 // Build a new list; false, with the state as it was, where it does not fit. Then `most` tells how
 // many slots would do.

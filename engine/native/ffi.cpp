@@ -13,7 +13,7 @@
 #include "xla/ffi/api/ffi.h"
 
 // Counts the changes of what is called and of its arguments; `VERSION` in library.py must be equal.
-#define BACSIM_NATIVE_VERSION 1
+#define BACSIM_NATIVE_VERSION 2
 
 namespace bacsim {
 namespace {
@@ -168,11 +168,11 @@ ffi::Error advance_call(ffi::RemainingArgs args, ffi::RemainingRets rets, int64_
     bool* fits = results.array<ffi::PRED>({});
     float* largest_move = results.array<ffi::F32>({});
     int32_t* worst = results.array<ffi::S32>({});
-    float* speed = results.array<ffi::F32>({state.size});
-    const Result result =
-        advance(target_for(target), params, state, K, most_move, threads, speed);
+    float* speed = results.array<ffi::F32>({});
+    const Result result = advance(target_for(target), params, state, K, most_move, threads);
     *done = result.done, *ok = result.ok, *fits = result.fits;
     *largest_move = result.largest_move, *worst = result.worst;
+    *speed = result.speed;
   });
 }
 

@@ -16,7 +16,7 @@ import jax
 
 NAME = "bacsim_native"
 # Counts the changes of what is called and of its arguments, as in ffi.cpp.
-VERSION = 1
+VERSION = 2
 HANDLERS = ("bacsim_advance", "bacsim_build", "bacsim_sums")
 
 # The parameters that the library takes, in the order of `Params` in model.h; `epsilon`, the

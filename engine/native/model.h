@@ -36,7 +36,6 @@ struct Rods {
   float* activity;
   float* theta;
   float *rest_x, *rest_y, *rest_theta;  // what rounding has left, see engine/state.py
-  float* speed;                         // in the step that led here, without noise
 };
 
 // The neighbours of each rod: those of block b in used[b] rows of BLOCK, from table + b · slots ·
@@ -59,6 +58,9 @@ struct Draw {
 struct Outcome {
   bool good;     // every number is finite, and no rod has moved by more than a body width
   bool current;  // no point of a rod has moved by more than half the skin since the list was built
+  float largest_move;  // of the fastest tip of any rod; NaN counts as most of all
+  int32_t worst;       // that rod, the first of equals
+  float speed;         // the sum of all, without noise
 };
 
 struct Sums {
@@ -88,10 +90,10 @@ struct Search {
 struct Target {
   const char* name;
 
-  // One step of blocks begin … end - 1, from `from` to `to`; `moves` is how far each rod's fastest
-  // tip went. A rod's tip goes no farther than `most_move`. `count` are rods, the rest empty.
+  // One step of blocks begin … end - 1, from `from` to `to`. A rod's tip goes no farther than
+  // `most_move`. `count` are rods, the rest empty.
   Outcome (*step)(const Params&, const Rods& from, const Rods& to, const List&, const Draw&,
-                  float most_move, int32_t count, float* moves, int64_t begin, int64_t end);
+                  float most_move, int32_t count, int64_t begin, int64_t end);
 
   // Whether no point of a rod has moved by more than half the skin since the list was built.
   bool (*is_current)(const Params&, const Rods&, const List&, int64_t begin, int64_t end);

@@ -134,10 +134,34 @@ bool still_listed(const Params& params, const List& list, Float x, Float y, Floa
   return !any(~((left >= 0.0f) & (mx * mx + my * my <= left * left)));
 }
 
+// What is to be known of a step, lane by lane: the largest move so far and whose, and speeds.
+struct Tally {
+  Float largest, speed;
+  Int worst;
+
+  void add(Float move, Float by, int64_t first) {
+    const Float size = where(move == move, move, all(__builtin_inff()));
+    const Int more = size > largest;
+    largest = where(more, size, largest);
+    worst = more ? counting() + (int32_t)first : worst;
+    speed += by;
+  }
+
+  void reduce_to(Outcome& outcome) const {
+    outcome.largest_move = largest[0], outcome.worst = worst[0], outcome.speed = speed[0];
+    for (int lane = 1; lane < WIDTH; ++lane) {
+      const bool equal = largest[lane] == outcome.largest_move;
+      if (largest[lane] > outcome.largest_move || (equal && worst[lane] < outcome.worst))
+        outcome.largest_move = largest[lane], outcome.worst = worst[lane];
+      outcome.speed += speed[lane];
+    }
+  }
+};
+
 // One step of WIDTH rods.
 void step_of(const Params& params, const Pair& pair, const Motion& motion, const Rods& from,
-             const Rods& to, const List& list, const Draw& draw, int32_t count, float* moves,
-             int64_t first, Outcome& outcome) {
+             const Rods& to, const List& list, const Draw& draw, int32_t count, int64_t first,
+             Outcome& outcome, Tally& tally) {
   const Four at = places(from.place + first);
   const Total sums = sums_of(pair, from, at, list, first);
   const Float before = load<Float>(from.activity + first);
@@ -167,8 +191,7 @@ void step_of(const Params& params, const Pair& pair, const Motion& motion, const
   store(to.rest_x + first, x.rest);
   store(to.rest_y + first, y.rest);
   store(to.rest_theta + first, theta.rest);
-  store(to.speed + first, speed);
-  store(moves + first, move);
+  tally.add(move, speed, first);
   // NaN fails the comparison, as it must. Noise is no part of `move`.
   outcome.good &= !any(~(move <= motion.width)) && finite(x.to) && finite(y.to) &&
                   finite(theta.to) && finite(after);
@@ -176,13 +199,14 @@ void step_of(const Params& params, const Pair& pair, const Motion& motion, const
 }
 
 Outcome step(const Params& params, const Rods& from, const Rods& to, const List& list,
-             const Draw& draw, float most_move, int32_t count, float* moves, int64_t begin,
-             int64_t end) {
+             const Draw& draw, float most_move, int32_t count, int64_t begin, int64_t end) {
   const Pair pair(params);
   const Motion motion(params, most_move);
-  Outcome outcome{true, true};
+  Outcome outcome{true, true, 0, 0, 0};
+  Tally tally{all(-1.0f), Float{}, Int{}};
   for (int64_t first = begin * BLOCK; first < end * BLOCK; first += WIDTH)
-    step_of(params, pair, motion, from, to, list, draw, count, moves, first, outcome);
+    step_of(params, pair, motion, from, to, list, draw, count, first, outcome, tally);
+  tally.reduce_to(outcome);
   return outcome;
 }
 

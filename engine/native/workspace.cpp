@@ -6,7 +6,7 @@
 namespace bacsim {
 namespace {
 
-constexpr int NUMBERS = 10;  // of a rod in one copy: four of its place, and six more
+constexpr int NUMBERS = 9;  // of a rod in one copy: four of its place, and five more
 
 void permute(int32_t* values, const std::vector<int32_t>& order) {
   const std::vector<int32_t> old(values, values + order.size());
@@ -24,7 +24,6 @@ Workspace::Workspace(const State& state)
     rods.place = reinterpret_cast<Place*>(std::exchange(from, from + 4 * size));
     rods.activity = array(), rods.theta = array();
     rods.rest_x = array(), rods.rest_y = array(), rods.rest_theta = array();
-    rods.speed = array();
   }
   list_x_ = array(), list_y_ = array(), list_theta_ = array();
 
@@ -41,7 +40,6 @@ Workspace::Workspace(const State& state)
   std::copy_n(state.activity, size, rods.activity);
   std::copy_n(state.theta, size, rods.theta);
   std::copy_n(state.list_theta, size, list_theta_);
-  std::fill_n(rods.speed, size, 0.0f);
 }
 
 List Workspace::list() const {
@@ -66,7 +64,6 @@ void Workspace::reorder(const std::vector<int32_t>& order) {
     to.rest_x[i] = from.rest_x[old];
     to.rest_y[i] = from.rest_y[old];
     to.rest_theta[i] = from.rest_theta[old];
-    to.speed[i] = from.speed[old];
   }
   turn();
   permute(state_.id, order);
