@@ -30,7 +30,8 @@ def observe(
 ) -> Observables:
     """The observables of rods with `direction` (cos θ, sin θ) and `activity`.
 
-    `speed` is the sum of theirs. `alive` (N,) is false for places that hold no rod, which count for nothing.
+    `speed` is the sum of theirs. `alive` (N,) is false for places that hold no rod, which count for
+    nothing.
     """
     count = jnp.maximum(jnp.sum(alive), 1).astype(activity.dtype)
     cos, sin = direction.T
