@@ -138,11 +138,12 @@ def to_device(
     step: int = 0,
     seed: int = 0,
     ids: np.ndarray | None = None,
+    rest: np.ndarray | None = None,
 ) -> State:
     """`start` as a `State` on the default device, with room for `capacity`.
 
-    `listed` adds a neighbour list, not built yet. `ids` (N,) are 0 … N - 1 where not given. Raises
-    `ParameterError` as `checked` does.
+    `listed` adds a neighbour list, not built yet. `ids` (N,) are 0 … N - 1 and `rest` (N, 3) is 0
+    where not given. Raises `ParameterError` as `checked` does.
     """
     start = checked(start, params)
     n, size = len(start.theta), capacity.rods
@@ -153,12 +154,21 @@ def to_device(
     row, theta = np.arange(size, dtype=np.int32), padded(start.theta)
     host: list[Any] = [
         padded(start.pos), theta, np.stack([np.cos(theta), np.sin(theta)], axis=1),
-        padded(start.activity), np.zeros((size, 3), np.float32),
+        padded(start.activity),
+        np.zeros((size, 3), np.float32) if rest is None else padded(np.asarray(rest, np.float32)),
         row if ids is None else padded(np.asarray(ids, np.int32)), row, np.int32(n),
         np.uint32(step % 2**32), np.uint32(seed % 2**32),
         _no_list(capacity, FIRST_SKIN * 2 * params.radius) if listed else None,
     ]  # fmt: skip
     return jax.device_put(State(*host))
+
+
+def remainders(state: State) -> np.ndarray:
+    """`state.rest` (n, 3) of its rods in order of `row`, in NumPy."""
+    rest, row, n = jax.device_get((state.rest, state.row, state.n))
+    by_row = np.empty_like(rest)
+    by_row[row] = rest
+    return by_row[:n]
 
 
 def with_capacity(state: State, capacity: Capacity) -> State:

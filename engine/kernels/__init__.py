@@ -62,6 +62,13 @@ def name_of(kernel: str) -> str:
     return "neighbours" if kernel == "native" else kernel
 
 
+def reason_now(choice: Choice, setup: Setup) -> str:
+    """Why `choice` is in use, where rods have come and gone since, and are those of `setup`."""
+    if resolve(setup).kernel == choice.kernel:
+        return choice.reason
+    return choice.reason.replace(" rods", " rods when it was compiled", 1)
+
+
 def is_listed(kernel: str) -> bool:
     """Whether `kernel` sums over a neighbour list, which the state then has."""
     return kernel in ("native", "neighbours")

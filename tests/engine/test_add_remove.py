@@ -192,7 +192,7 @@ def test_an_angle_of_many_turns_gives_its_own_direction(quick):
     news = [quick.snapshot().theta[-8:]]
     quick.rebuild(Setup(rods=8, kernel="rowsum"), start=Start(places, angles, np.zeros(8)))
     news.append(quick.snapshot().theta)
-    state = jax.device_get(quick._runner._state)
+    state = jax.device_get(quick._now.held.state)
     for theta in news:
         assert np.abs(theta).max() <= np.float32(np.pi)
         np.testing.assert_allclose(np.cos(np.float64(theta)), np.cos(angles), atol=3e-7)

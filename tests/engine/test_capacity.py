@@ -88,7 +88,7 @@ def test_a_run_that_grew_has_the_bits_of_one_that_began_large(kernel, room, K):
     assert small.time == large.time == pytest.approx(STEPS * 0.02)
     np.testing.assert_array_equal(got, expected)
     assert small.snapshot().observables == large.snapshot().observables
-    same_state(small._runner._state, large._runner._state)
+    same_state(small._now.held.state, large._now.held.state)
     assert small.program.capacity == LARGE[kernel]
     assert small.program.kernel == kernel
 

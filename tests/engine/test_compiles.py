@@ -159,7 +159,7 @@ def test_a_frame_traces_nothing_and_moves_nothing_unasked(crowd):
 
 def test_the_compiled_call_itself_passes_the_guards(crowd):
     crowd.advance(1)
-    state, packed = crowd._runner._state, crowd._packed
+    state, packed = crowd._now.held.state, crowd._now.packed
     K, limit = jax.device_put((np.int32(3), np.float32(math.inf)))
     with jax.no_tracing(), jax.transfer_guard("disallow"):
         state, report = crowd.program(state, packed, K, limit)
@@ -170,7 +170,7 @@ def test_the_compiled_call_itself_passes_the_guards(crowd):
 
 def test_the_state_is_donated(crowd):
     crowd.advance(1)
-    old = crowd._runner._state
+    old = crowd._now.held.state
     crowd.advance(1)
     assert old.pos.is_deleted()
 

@@ -43,7 +43,7 @@ def many(_many: Driver, relaxed: Start) -> Driver:
 
 
 def host(driver: Driver):
-    return jax.device_get(driver._runner._state)
+    return jax.device_get(driver._now.held.state)
 
 
 def same_bits(one, other) -> None:
