@@ -140,16 +140,20 @@ class Runner:
 
         What a failing device raises passes, and so does Ctrl-C; the state of `held` is lost then.
         """
-        done, seconds, limit = 0, 0.0, jax.device_put(np.float32(most_move))
+        done, seconds, speed = 0, 0.0, np.float32(0)
+        limit = jax.device_put(np.float32(most_move))
         while True:
             steps = jax.device_put(np.int32(K - done))
             begin = time.perf_counter()
             state, report = held.program(held.state, packed, steps, limit)
             report: Report = jax.device_get(jax.block_until_ready(report))
             seconds += time.perf_counter() - begin
-            done += int(report.steps_done)
             held = held.after(state, report)
-            report = report._replace(steps_done=np.int32(done))
+            # A turn that takes no step knows no speed.
+            speed = report.observables.mean_speed if report.steps_done else speed
+            done += int(report.steps_done)
+            observables = report.observables._replace(mean_speed=speed)
+            report = report._replace(steps_done=np.int32(done), observables=observables)
             if report.neighbours is None or report.neighbours.fits:
                 return Ran(held, report, seconds, None)
             try:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from engine import Driver, ParameterError, Params, Setup, SimulationError, Snapshot, Start
+from engine.kernels import resolve
 from tests.engine import seam
 from tests.engine.programs import FIFTY, fifty, shared_programs
 from tests.engine.test_compiles import compile_events
@@ -140,6 +141,121 @@ def test_removing_and_adding_the_same_rods_changes_no_bit_of_the_others_places(d
         end = driver.advance(7)
         assert np.array_equal(end.pos, np.float32(pos))
         assert np.array_equal(ids_of(end), [*range(23), 25 + 2 * k, 26 + 2 * k])
+
+
+SLOW = Params(
+    space_size=110.0, F_prop=2e-4, T_prop=1e-6, dt=0.001, sensing_range=1.0,
+    activity_thresh=-9.0, activity_width=0.0,
+)  # fmt: skip
+# Twenty-five rods far from each other, whose steps are a three-hundredth of the grain of a place.
+APART = Start(
+    5.0 + 20.0 * np.stack(np.divmod(np.arange(25.0), 5), axis=1), np.arange(25.0) / 4, np.ones(25)
+)
+
+
+def test_slow_rods_move_on_to_the_bit_while_others_come_and_go(driver):
+    """What rounding left of their steps is theirs, not the list's or the array's."""
+    setup = replace(driver.setup, rods=25)
+    driver.rebuild(setup, SLOW, start=APART)
+    whole = driver.advance(3000)
+    assert (whole.pos[:20] != APART.pos[:20]).any(axis=1).all()
+    driver.rebuild(setup, SLOW, start=APART)
+    for _ in range(100):
+        removed(driver, driver.ids[-3:])
+        driver.advance(20)
+        added(driver, APART.pos[-3:], APART.theta[-3:], 1.0)
+        driver.advance(10)
+    assert np.array_equal(driver.snapshot().rods[:22], whole.rods[:22])
+
+
+@pytest.mark.parametrize("values", [{"space_size": 109.0}, {"length": 4.001}], ids=str)
+def test_slow_rods_move_on_through_edits(driver, values):
+    """To and fro between two boxes, or two lengths; the way is that of one quiet run."""
+    driver.rebuild(replace(driver.setup, rods=25), SLOW, start=APART)
+    for _ in range(20):
+        driver.advance(1000)
+        driver.set(**values)
+        driver.set(space_size=110.0, length=4.0)
+    end = driver.snapshot()
+    way = 20_000 * 1e-3 * 2e-4 / (2 * 4)
+    heading = np.stack([np.cos(APART.theta), np.sin(APART.theta)], axis=1)
+    gone = end.pos.astype(float) - APART.pos
+    # A place near 85 is known to 4e-6, and scaled forty times.
+    np.testing.assert_allclose(gone, way * heading, rtol=0, atol=1e-5)
+
+
+def test_no_rods_added_or_removed_change_nothing_at_all(driver):
+    before, times = driver.advance(7), driver.stats.step_seconds
+    removed(driver, [])
+    assert added(driver, np.zeros((0, 2)), np.zeros(0)) == []
+    assert driver.snapshot() is before
+    assert driver.stats.step_seconds == times
+    end = driver.advance(30)
+    driver.reset()
+    assert np.array_equal(end.rods, driver.advance(37).rods)
+
+
+def test_ids_cannot_be_written_to(quick):
+    """They are the Driver's own, and those of every snapshot since."""
+    removed(quick, [3])
+    for ids in (quick.ids, quick.snapshot().ids, quick.advance(1).ids):
+        with pytest.raises(ValueError, match="read-only"):
+            ids[0] = 7
+    with pytest.raises(ValueError, match="read-only"):
+        quick.snapshot().rods[0] = 7
+    quick.reset()
+    with pytest.raises(ValueError, match="read-only"):
+        quick.ids[0] = 7
+
+
+def test_step_times_are_those_of_the_rods_there_are(quick):
+    for change in (
+        lambda: removed(quick, quick.ids[:30]),
+        lambda: added(quick, [[3.0, 3.0], [9.0, 9.0]], [0.0, 1.0]),
+    ):
+        quick.advance(20)
+        assert quick.stats.step_seconds > 0
+        change()
+        assert math.isnan(quick.stats.step_seconds)
+        assert math.isnan(quick.stats.rod_steps_per_second)
+        quick.advance(20)
+        stats = quick.stats
+        assert stats.rod_steps_per_second == pytest.approx(stats.rods / stats.step_seconds)
+
+
+def test_auto_chooses_anew_where_more_rods_need_a_compile_and_its_reason_stays_true():
+    """Ten rods, then hundreds, then ten again: no reason says what is not so."""
+    params = Params(space_size=200.0)
+    driver = Driver(Setup(rods=10), params, start=Start(GRID[:10], np.zeros(10), np.ones(10)))
+    assert driver.stats.kernel_reason == "auto: fewer than 64 rods"
+    added(driver, GRID[10:64], np.zeros(54))
+    assert (driver.stats.kernel, driver.stats.rods) == ("rowsum", 64)
+    assert driver.stats.kernel_reason == "auto: fewer than 64 rods when it was compiled"
+    assert driver.stats.growths == 0
+    before = driver.advance(10)
+
+    added(driver, GRID[64:], np.zeros(len(GRID) - 64))
+    choice, stats = resolve(driver.setup), driver.stats
+    assert driver.program.kernel == choice.kernel
+    assert (stats.kernel, stats.kernel_reason) == ("neighbours", choice.reason)
+    assert (stats.code, stats.growths) == (choice.code, 1)
+    assert np.array_equal(driver.snapshot().rods[:64], before.rods)
+    assert driver.advance(5).step == 15
+    assert driver.stats.neighbours is not None
+
+    removed(driver, driver.ids[10:])
+    assert driver.stats.kernel == "neighbours"
+    assert driver.stats.kernel_reason.startswith("auto: at least 64 rods when it was compiled")
+    removed(driver, driver.ids[9:])
+    assert driver.stats.kernel_reason.count("when it was compiled") == 1
+    driver.reset()
+    assert (driver.stats.kernel, driver.stats.kernel_reason) == (
+        "rowsum",
+        "auto: fewer than 64 rods",
+    )
+
+
+GRID = 5.0 + 10 * np.stack(np.divmod(np.arange(100.0), 10), axis=1)
 
 
 def test_what_a_rod_draws_does_not_depend_on_the_others(driver):

@@ -162,6 +162,28 @@ def test_a_growth_that_finds_no_memory_is_told_and_the_run_can_go_on(monkeypatch
     assert small.stats.growths == 1
 
 
+@EITHER
+def test_a_step_refused_right_after_a_growth_keeps_the_speed_before_it(monkeypatch, kernel):
+    """The run of the program after the growth takes no step, the batch has taken many."""
+    small = begun_with(FEW_SLOTS[kernel], kernel)
+    whole, seen = engine.runner.with_capacity, []
+
+    def spoilt(state: State, room: Capacity) -> State:
+        """The larger state, of which no step can be taken."""
+        state = whole(state, room)
+        seen.append(jax.device_get(state.step))
+        return state._replace(activity=state.activity.at[0].set(np.nan))
+
+    monkeypatch.setattr(engine.runner, "with_capacity", spoilt)
+    with pytest.raises(SimulationError):
+        small.advance(STEPS)
+    stopped = small.snapshot()
+    assert seen == [stopped.step]
+    large = begun_with(LARGE[kernel], kernel)
+    speed = large.advance(stopped.step).observables["mean_speed"]
+    assert stopped.observables["mean_speed"] == speed > 0
+
+
 @pytest.mark.parametrize("edit", [{"sensing_range": 0.5}, {"F_prop": 2.0}], ids=str)
 @EITHER
 def test_an_edit_helps_where_there_is_no_memory_for_longer_lists(monkeypatch, kernel, edit):

@@ -174,6 +174,24 @@ def test_a_refused_batch_keeps_the_steps_before_the_bad_one(pair):
     assert singly.observables == pytest.approx(dict(frozen.observables))
 
 
+def test_a_refused_first_step_keeps_the_speed_of_the_last_good_one(crowd):
+    speed = crowd.advance(8).observables["mean_speed"]
+    assert speed > 0
+    crowd.set(dt=30 * largest_safe_dt(crowd.params))
+    for _ in range(2):
+        with pytest.raises(SimulationError) as caught:
+            crowd.advance(500)
+        last = crowd.snapshot()
+        if last.step == 8:
+            assert last.observables["mean_speed"] == speed
+        assert last.observables["mean_speed"] > 0
+        assert caught.value.snapshot.observables == last.observables
+    crowd.set(F_prop=1e30)
+    with pytest.raises(SimulationError):
+        crowd.advance(3)
+    assert crowd.snapshot().observables == last.observables
+
+
 ABSURD = [0.0, 1e-38, 1e-6, 1e6, 1e20, 3e38, -3e38]
 
 
