@@ -5,6 +5,7 @@ Each prints what it measured. Bands are four standard errors where the error can
 what the source states otherwise.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from engine import Driver, Params, Setup, SimulationError, Start
 from engine.schema import largest_safe_dt, space_size_for
 from tests.engine import seam
+from tests.engine.programs import setup_for
 from tests.oracle import reference
 from tests.oracle.reference import defaults
 
@@ -192,12 +194,15 @@ PRESETS = {
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_have_their_measured_activity_and_speed(name):
-    """Averages over 40 time units of 700 rods, within 0.06: one run of a finite box."""
+    """Averages over 40 time units and three seeds of 700 rods: one run of turbulence is off by 0.03
+    in the mean, and by twice that now and then."""
     n, (phi, values, developed, activity, speed) = 700, PRESETS[name]
     params = packed(n, phi, **values)
-    driver = Driver(Setup(rods=n), params, seed=1)
-    driver.advance(round(developed / params.dt))
-    seen = [driver.advance(round(2 / params.dt)).observables for _ in range(20)]
+    driver, seen = Driver(Setup(rods=n), params), []
+    for seed in (1, 2, 3):
+        driver.rebuild(seed=seed)
+        driver.advance(round(developed / params.dt))
+        seen += [driver.advance(round(2 / params.dt)).observables for _ in range(20)]
     got = [np.mean([s[key] for s in seen]) for key in ("mean_activity", "mean_speed")]
     print(f"{name}: activity {got[0]:.3f} (table {activity}), speed {got[1]:.3f} (table {speed})")
     assert got == pytest.approx([activity, speed], abs=0.06)
@@ -217,13 +222,13 @@ def test_a_crowd_has_the_reference_s_activity():
         assert mine == pytest.approx(rods.activity.mean(), abs=0.02)
 
 
-def test_both_kernels_give_the_same_statistics():
+def test_all_kernels_give_the_same_statistics():
     """Trajectories part after some body widths (chaos); averages must not."""
     n = 200
     params = packed(n, 0.3, k_cc=60.0, dt=0.00333, activity_thresh=4.0, activity_width=0.7)
     found = {}
     for kernel in seam.KERNEL_NAMES:
-        driver = Driver(Setup(rods=n, kernel=kernel), params, seed=1)
+        driver = Driver(setup_for(kernel, n), params, seed=1)
         runs = []
         for seed in range(4):
             driver.rebuild(seed=seed)
@@ -233,9 +238,10 @@ def test_both_kernels_give_the_same_statistics():
         found[kernel] = np.array(runs)
     for kernel, runs in found.items():
         print(kernel, runs.mean(0).round(4), "+-", (runs.std(0, ddof=1) / 2).round(4))
-    gap = np.abs(found["naive"].mean(0) - found["rowsum"].mean(0))
-    spread = np.hypot(*(runs.std(0, ddof=1) / 2 for runs in found.values()))
-    assert np.all(gap < 4 * spread + 0.005)
+    for one, other in itertools.combinations(found.values(), 2):
+        gap = np.abs(one.mean(0) - other.mean(0))
+        spread = np.hypot(*(runs.std(0, ddof=1) / 2 for runs in (one, other)))
+        assert np.all(gap < 4 * spread + 0.005)
 
 
 def test_a_long_run_keeps_its_numbers_in_order():
