@@ -22,8 +22,8 @@ from engine.interaction import Rod, single_pair_interaction
 from engine.kernels.neighbours import is_current, per_particle_sum
 from engine.kernels.sums import PairSums
 from engine.params import Params
-from engine.state import State, state_shapes
-from engine.step import Batch, checked_step, rods_of
+from engine.state import Batch, State, state_shapes
+from engine.step import checked_step, rods_of
 
 REPEATS = 5
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Int, UInt32
+from jaxtyping import Array, Bool, Float, Int, UInt32
 from numpy.typing import ArrayLike
 
 from engine.capacity import FIRST_SKIN, Capacity
@@ -62,6 +62,21 @@ class State(NamedTuple):
     step: UInt32[Array, ""]
     seed: UInt32[Array, ""]
     neighbours: NeighbourList | None
+
+
+class Batch(NamedTuple):
+    """A batch under way: the state, `done` steps of it, and what the latest step tells.
+
+    `speed` is the sum of all rods' speeds in the latest good step.
+    """
+
+    state: State
+    done: Int[Array, ""]
+    ok: Bool[Array, ""]
+    fits: Bool[Array, ""]
+    largest_move: Float[Array, ""]
+    worst: Int[Array, ""]
+    speed: Float[Array, ""]
 
 
 def random_start(setup: Setup, params: Params, seed: int) -> Start:

@@ -24,7 +24,7 @@ from engine.kernels.neighbours import is_current
 from engine.kernels.sums import Kernel
 from engine.observables import Observables, observe
 from engine.params import Params
-from engine.state import State
+from engine.state import Batch, State
 
 PARAM_NAMES = tuple(f.name for f in dataclasses.fields(Params))
 
@@ -227,21 +227,6 @@ class Report(NamedTuple):
     neighbours: ListReport | None
 
 
-class Batch(NamedTuple):
-    """A batch under way: the state, `done` steps of it, and what the latest step tells.
-
-    `speed` is the sum of all rods' speeds in the latest good step.
-    """
-
-    state: State
-    done: Int[Array, ""]
-    ok: Bool[Array, ""]
-    fits: Bool[Array, ""]
-    largest_move: Float[Array, ""]
-    worst: Int[Array, ""]
-    speed: Float[Array, ""]
-
-
 # How a batch is run: from the state, the parameters, K and the farthest that a tip may move.
 Steps = Callable[[State, Params, Int[Array, ""], Float[Array, ""]], Batch]
 
@@ -279,7 +264,7 @@ def _native_steps(
     threads: int,
 ) -> Batch:
     with jax.named_scope("native_steps"):
-        return Batch(*native.advance(state, params, K, most_move, threads=threads))
+        return native.advance(state, params, K, most_move, threads=threads)
 
 
 def _loop(

@@ -6,7 +6,7 @@ the machine; here sums and motion of sixteen rods are one pass in registers. The
 and so are the physics, to rounding.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,23 +18,11 @@ from engine.interaction import Rod
 from engine.kernels.sums import PairSums
 from engine.native.library import PARAMS, native
 from engine.params import Params
-from engine.state import NeighbourList, State
+from engine.state import Batch, NeighbourList, State
 
 # What native code takes for a batch and for building a list besides the state: two copies of the
 # rods, where they were, ranks and cells.
 BYTES_A_ROD = 148
-
-
-class Ended(NamedTuple):
-    """What came of a batch of steps; see `engine.step.Batch`."""
-
-    state: State
-    done: Int[Array, ""]
-    ok: Bool[Array, ""]
-    fits: Bool[Array, ""]
-    largest_move: Float[Array, ""]
-    worst: Int[Array, ""]
-    speed: Float[Array, ""]
 
 
 def advance(
@@ -45,7 +33,7 @@ def advance(
     *,
     threads: int,
     target: str = "",
-) -> Ended:
+) -> Batch:
     """K steps with the lists that they need, on `threads` threads; their number changes no bit.
 
     `target` names the instruction set, by default the best of the machine.
@@ -55,7 +43,7 @@ def advance(
     state, rest = _call(
         "bacsim_advance", state, (_packed(params), K, most_move), shapes, threads, target
     )
-    return Ended(state, *rest)
+    return Batch(state, *rest)
 
 
 def with_list(

@@ -31,6 +31,8 @@ class Taken {
  public:
   explicit Taken(Buffers buffers) : buffers_(buffers) {}
 
+  const Buffers& all() const { return buffers_; }
+
   template <ffi::DataType type>
   ffi::NativeType<type>* array(std::initializer_list<int64_t> shape) {
     auto buffer = next<type>();
@@ -66,6 +68,9 @@ class Taken {
   size_t at_ = 0;
 };
 
+using Arguments = Taken<ffi::RemainingArgs>;
+using Results = Taken<ffi::RemainingRets>;
+
 constexpr size_t STATE_ARRAYS = 21, TABLE = 10;
 
 template <class Buffers>
@@ -98,7 +103,7 @@ State state_in(Taken<Buffers>& taken) {
   return state;
 }
 
-Params params_in(Taken<ffi::RemainingArgs>& taken) {
+Params params_in(Arguments& taken) {
   Params params;
   static_assert(sizeof params % sizeof(float) == 0, "numbers only");
   std::memcpy(&params, taken.array<ffi::F32>({sizeof params / sizeof(float)}), sizeof params);
@@ -125,13 +130,12 @@ const Target& target_for(std::string_view name) {
 }
 
 // The state comes in as arguments and leaves as results, which share their memory.
-State state_through(Taken<ffi::RemainingArgs>& arguments, Taken<ffi::RemainingRets>& results,
-                    const ffi::RemainingArgs& args, const ffi::RemainingRets& rets) {
+State state_through(Arguments& arguments, Results& results) {
   state_in(arguments);
   const State state = state_in(results);
   for (size_t at = 0; at < STATE_ARRAYS; ++at) {
-    const auto from = args.get<ffi::AnyBuffer>(at).value();
-    const ffi::AnyBuffer to = *rets.get<ffi::AnyBuffer>(at).value();
+    const auto from = arguments.all().get<ffi::AnyBuffer>(at).value();
+    const ffi::AnyBuffer to = *results.all().get<ffi::AnyBuffer>(at).value();
     if (from.size_bytes() != to.size_bytes()) throw Refused{"a result has another shape"};
     if (from.untyped_data() != to.untyped_data())
       std::memcpy(to.untyped_data(), from.untyped_data(), from.size_bytes());
@@ -140,10 +144,13 @@ State state_through(Taken<ffi::RemainingArgs>& arguments, Taken<ffi::RemainingRe
   return state;
 }
 
-template <class Call>
-ffi::Error guarded(const Call& call) {
+// What `work` does with the arguments and results of a call; whatever it throws is told to XLA.
+template <class Work>
+ffi::Error guarded(ffi::RemainingArgs args, ffi::RemainingRets rets, const Work& work) {
   try {
-    call();
+    Arguments arguments(args);
+    Results results(rets);
+    work(arguments, results);
     return ffi::Error::Success();
   } catch (const Refused& refused) {
     return ffi::Error::InvalidArgument("bacsim's native code: " + refused.why + ".");
@@ -156,10 +163,8 @@ ffi::Error guarded(const Call& call) {
 
 ffi::Error advance_call(ffi::RemainingArgs args, ffi::RemainingRets rets, int64_t threads,
                         std::string_view target) {
-  return guarded([&] {
-    Taken<ffi::RemainingArgs> arguments(args);
-    Taken<ffi::RemainingRets> results(rets);
-    const State state = state_through(arguments, results, args, rets);
+  return guarded(args, rets, [&](Arguments& arguments, Results& results) {
+    const State state = state_through(arguments, results);
     const Params params = params_in(arguments);
     const int32_t K = *arguments.array<ffi::S32>({});
     const float most_move = *arguments.array<ffi::F32>({});
@@ -178,10 +183,8 @@ ffi::Error advance_call(ffi::RemainingArgs args, ffi::RemainingRets rets, int64_
 
 ffi::Error build_call(ffi::RemainingArgs args, ffi::RemainingRets rets, int64_t threads,
                       std::string_view target) {
-  return guarded([&] {
-    Taken<ffi::RemainingArgs> arguments(args);
-    Taken<ffi::RemainingRets> results(rets);
-    const State state = state_through(arguments, results, args, rets);
+  return guarded(args, rets, [&](Arguments& arguments, Results& results) {
+    const State state = state_through(arguments, results);
     const Params params = params_in(arguments);
     bool* fits = results.array<ffi::PRED>({});
     *fits = build(target_for(target), params, state, threads);
@@ -190,9 +193,7 @@ ffi::Error build_call(ffi::RemainingArgs args, ffi::RemainingRets rets, int64_t 
 
 ffi::Error sums_call(ffi::RemainingArgs args, ffi::RemainingRets rets, int64_t threads,
                      std::string_view target) {
-  return guarded([&] {
-    Taken<ffi::RemainingArgs> arguments(args);
-    Taken<ffi::RemainingRets> results(rets);
+  return guarded(args, rets, [&](Arguments& arguments, Results& results) {
     State state{};
     const int64_t size = state.size = arguments.dimension<ffi::F32>(0, 0);
     const int64_t slots = state.slots = arguments.dimension<ffi::S32>(6, 1);

@@ -22,7 +22,7 @@ from engine.params import Params
 from engine.snapshot import Start
 from engine.state import State, to_device
 from engine.step import one_timestep, pack, rods_of, unpack
-from tests.oracle import reference
+from tests.oracle import reference, rounding
 from tests.oracle.reference import Rods, Sums
 
 KERNEL_NAMES = tuple(
@@ -96,6 +96,17 @@ def kernel_sums(kernel: str, rods: Rods, params: Params) -> Sums:
     empty = [np.asarray(values)[n:] for values in sums]
     assert not any(values.any() for values in empty), "an empty place took part"
     return Sums(*(np.asarray(values, np.float64)[in_rows(row, n)] for values in sums))
+
+
+def agrees(got: Sums, rods: Rods, params: Params) -> Sums:
+    """Each sum must lie within its honest rounding of the reference's, which is returned."""
+    expected = reference.per_particle_sum(rods, params)
+    allowed = rounding.bounds(reference.pairs(rods, params), rods, params)
+    floor = 1e-6 * params.k_cc
+    assert np.all(np.hypot(*(got.force - expected.force).T) <= allowed.force + floor)
+    assert np.all(np.abs(got.torque - expected.torque) <= allowed.torque + floor * params.length)
+    assert np.all(np.abs(got.sensed - expected.sensed) <= allowed.sensed + 1e-5)
+    return expected
 
 
 def in_rows(row: jax.Array, n: int) -> np.ndarray:

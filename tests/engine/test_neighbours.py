@@ -25,7 +25,7 @@ from engine.snapshot import Start
 from engine.state import State, to_device
 from engine.step import pack, rods_of, unpack
 from tests.engine import seam
-from tests.oracle import reference, rounding
+from tests.oracle import reference
 from tests.oracle.reference import Rods, Sums, defaults
 
 # One room for every example, so that one program serves them all. With so many chunks a list of
@@ -96,16 +96,6 @@ def sums_of(state: State, params: Params, kernel: str) -> Sums:
     sums = [np.asarray(values, np.float64)[place] for values in sums]
     assert not any(values[n:].any() for values in sums), "an empty place took part"
     return Sums(*(values[:n] for values in sums))
-
-
-def agrees(got: Sums, rods: Rods, params: Params) -> None:
-    """Each sum lies within its honest rounding of the reference's."""
-    expected = reference.per_particle_sum(rods, params)
-    allowed = rounding.bounds(reference.pairs(rods, params), rods, params)
-    floor = 1e-6 * params.k_cc
-    assert np.all(np.hypot(*(got.force - expected.force).T) <= allowed.force + floor)
-    assert np.all(np.abs(got.torque - expected.torque) <= allowed.torque + floor * params.length)
-    assert np.all(np.abs(got.sensed - expected.sensed) <= allowed.sensed + 1e-5)
 
 
 def listed_pairs(state: State) -> np.ndarray:
@@ -193,7 +183,7 @@ def test_sums_agree_with_the_reference(kernel, case):
     rods, params, skin = case
     state = built(rods, params, kernel, skin)
     assert is_good(state, params)
-    agrees(sums_of(state, params, kernel), rods, params)
+    seam.agrees(sums_of(state, params, kernel), rods, params)
 
 
 @EITHER
@@ -258,7 +248,7 @@ def test_a_list_that_is_current_gives_the_sums_of_rods_that_have_moved(kernel, c
     ):
         there = moved_to(state, now, params)
         assert is_good(there, params)
-        agrees(sums_of(there, params, kernel), seam.single(now, params), params)
+        seam.agrees(sums_of(there, params, kernel), seam.single(now, params), params)
 
 
 @EITHER
@@ -298,7 +288,7 @@ def test_a_pair_whose_shortest_image_changes_is_not_lost(kernel, axis, share):
         there = moved_to(state, now, params)
         assert is_good(there, params)
         assert reference.per_particle_sum(now, params).sensed.all()
-        agrees(sums_of(there, params, kernel), now, params)
+        seam.agrees(sums_of(there, params, kernel), now, params)
 
 
 def spread() -> tuple[Rods, Params]:
@@ -403,7 +393,7 @@ def test_a_loop_that_takes_several_slots_at_once_sums_the_same(monkeypatch):
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     sums = jax.jit(lambda s, packed: _summed(s, unpack(packed), "neighbours"))(state, pack(params))
     place = np.argsort(np.asarray(state.row))[:40]
-    agrees(Sums(*(np.asarray(v, np.float64)[place] for v in sums)), rods, params)
+    seam.agrees(Sums(*(np.asarray(v, np.float64)[place] for v in sums)), rods, params)
 
 
 @EITHER
