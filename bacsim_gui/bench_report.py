@@ -148,7 +148,7 @@ def _how(rows: Sequence[Row]) -> list[str]:
     return [
         f"ms a step: median, least and most of {rounds} rounds, interleaved over all rows of a "
         "process, every round from the same state, waited for. compile s: tracing, lowering and "
-        "compiling, cold: the persistent cache is off. temp MB: what XLA reserves.",
+        "compiling, cold: the persistent cache is off. temp MB: temporaries of the program.",
         "over naive: median over median, same rods, same process. naive computes all pairs; rowsum "
         "leaves out what is too far away along x; neighbours sums over lists, and making them, as "
         "often as the rods demand, is in its times.",
