@@ -62,7 +62,7 @@ Result advance(const Target& target, const Params& params, const State& state, i
                float most_move, int64_t threads) {
   Result result{0, true, true, 0.0f, 0, 0.0f};
   Crew crew(helpful(state, threads));
-  Workspace workspace(state);
+  Workspace workspace(state, crew);
   std::vector<Outcome> outcomes(parts_of(state));
   bool current = is_current(target, params, state, workspace, crew);
   while (result.done < K) {
@@ -94,7 +94,7 @@ Result advance(const Target& target, const Params& params, const State& state, i
 
 bool build(const Target& target, const Params& params, const State& state, int64_t threads) {
   Crew crew(helpful(state, threads));
-  Workspace workspace(state);
+  Workspace workspace(state, crew);
   if (!build_list(target, params, state, workspace, crew)) return false;
   workspace.save();
   return true;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -40,16 +41,28 @@ float next_skin(const Params& params, const State& state) {
 }
 
 // Rods in the order of the grid, with room for a vector beyond the last.
-struct InOrder {
-  std::vector<float> x, y, cos, sin;
-
-  InOrder(const Place* places, const std::vector<int32_t>& order)
-      : x(order.size() + BLOCK), y(x.size()), cos(x.size()), sin(x.size()) {
-    for (size_t rank = 0; rank < order.size(); ++rank) {
-      const Place& place = places[order[rank]];
-      x[rank] = place.x, y[rank] = place.y, cos[rank] = place.cos, sin[rank] = place.sin;
-    }
+class InOrder {
+ public:
+  InOrder(const Place* places, const std::vector<int32_t>& order, Crew& crew)
+      : room_(order.size() + BLOCK), memory_(new float[4 * room_]) {
+    crew.run_ranges(order.size(), [&](int64_t begin, int64_t end) {
+      for (int64_t rank = begin; rank < end; ++rank) {
+        const Place& place = places[order[rank]];
+        x()[rank] = place.x, y()[rank] = place.y, cos()[rank] = place.cos, sin()[rank] = place.sin;
+      }
+    });
+    for (int number = 0; number < 4; ++number)
+      std::fill_n(x() + number * room_ + order.size(), BLOCK, 0.0f);
   }
+
+  float* x() const { return memory_.get(); }
+  float* y() const { return x() + room_; }
+  float* cos() const { return y() + room_; }
+  float* sin() const { return cos() + room_; }
+
+ private:
+  size_t room_;
+  std::unique_ptr<float[]> memory_;
 };
 
 // The table while it is made, a window of rods at a time.
@@ -69,9 +82,9 @@ class Table {
   void search(const Target& target, const Search& what, const InOrder& rods, const Grid& grid,
               int64_t window) {
     const auto [begin, end] = range(window);
-    const Sorted sorted{rods.x.data(), rods.y.data(), rods.cos.data(), rods.sin.data(), count_};
+    const Sorted sorted{rods.x(), rods.y(), rods.cos(), rods.sin(), count_};
     for (int32_t rank = begin; rank < std::min(end, count_); ++rank)
-      found_[rank] = target.search(what, sorted, grid.near(rods.x[rank], rods.y[rank]), rank,
+      found_[rank] = target.search(what, sorted, grid.near(rods.x()[rank], rods.y()[rank]), rank,
                                    of(rank), state_.slots);
     std::iota(&by_count_[begin], &by_count_[begin] + (end - begin), begin);
     std::stable_sort(&by_count_[begin], &by_count_[begin] + (end - begin),
@@ -133,7 +146,7 @@ bool build_list(const Target& target, const Params& params, const State& state,
   Grid grid(params.length + within, params.space_size, state.size);
   std::vector<int32_t> order(state.size);
   grid.sort(workspace.now().place, *state.n, order);
-  const InOrder rods(workspace.now().place, order);
+  const InOrder rods(workspace.now().place, order, crew);
   Table table(state, *state.n);
   crew.run(table.windows(), [&](int64_t window) { table.search(target, what, rods, grid, window); });
 
@@ -145,8 +158,7 @@ bool build_list(const Target& target, const Params& params, const State& state,
 
   std::vector<int32_t> whole(order.size());
   for (size_t at = 0; at < whole.size(); ++at) whole[at] = order[table.by_count()[at]];
-  workspace.reorder(whole);
-  workspace.list_is_built_here();
+  workspace.reorder_for_list(whole);
   const int64_t total = std::accumulate(found.begin(), found.end(), int64_t{0});
   *state.mean = static_cast<float>(total) / static_cast<float>(std::max(*state.n, 1));
   *state.skin = skin;

@@ -2,6 +2,7 @@
 // Threads that share the parts of a job, for the time of one batch of steps.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -34,7 +35,18 @@ class Crew {
           &work);
   }
 
+  // Calls work(begin, end) for ranges that make up 0 … size - 1.
+  template <class Work>
+  void run_ranges(int64_t size, const Work& work) {
+    run((size + RANGE - 1) / RANGE, [size, &work](int64_t part) {
+      work(part * RANGE, std::min((part + 1) * RANGE, size));
+    });
+  }
+
  private:
+  // Long enough to be worth a part, of whatever is done to a rod outside the steps.
+  static constexpr int64_t RANGE = 4096;
+
   using Call = void (*)(const void*, int64_t);
 
   void share(int64_t parts, Call call, const void* work);

@@ -114,12 +114,16 @@ Params params_in(Arguments& taken) {
 void check(const State& state) {
   if (*state.n < 0 || *state.n > state.size)
     throw Refused{"there are more rods than places for them"};
+  const auto last = static_cast<uint32_t>(state.size - 1);
   for (int64_t block = 0; block < state.size / BLOCK; ++block) {
     const int32_t used = state.used[block];
     if (used < 0 || used > state.slots) throw Refused{"a list is longer than its room"};
     const int32_t* table = state.table + block * state.slots * BLOCK;
+    // The highest bit, the sign, is set where an index is below 0 or beyond the last.
+    uint32_t wrong = 0;
     for (int64_t at = 0; at < static_cast<int64_t>(used) * BLOCK; ++at)
-      if (table[at] < 0 || table[at] >= state.size) throw Refused{"a list names no rod"};
+      wrong |= static_cast<uint32_t>(table[at]) | (last - static_cast<uint32_t>(table[at]));
+    if (wrong >> 31) throw Refused{"a list names no rod"};
   }
 }
 

@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "batch.h"
+#include "crew.h"
 #include "model.h"
 
 namespace bacsim {
 
 class Workspace {
  public:
-  explicit Workspace(const State& state);
+  Workspace(const State& state, Crew& crew);
 
   const Rods& now() const { return copies_[0]; }
   const Rods& next() const { return copies_[1]; }
@@ -22,17 +23,19 @@ class Workspace {
   void turn() { std::swap(copies_[0], copies_[1]); }
 
   List list() const;
-  // Take over where rods are as where the list of `state` was built.
-  void list_is_built_here();
 
-  // Put rods, ids and rows in `order`: the rod at order[i] goes to i.
-  void reorder(const std::vector<int32_t>& order);
+  // Put rods, ids and rows in `order`, the rod at order[i] to i, and remember where rods are as where
+  // the list of `state` was built.
+  void reorder_for_list(const std::vector<int32_t>& order);
 
   // Write all back to the state.
   void save() const;
 
  private:
+  void load(int64_t begin, int64_t end);
+
   const State& state_;
+  Crew& crew_;
   std::unique_ptr<float[]> memory_;
   Rods copies_[2];
   float *list_x_, *list_y_, *list_theta_;
