@@ -12,12 +12,13 @@ from jaxtyping import Int32
 from numpy.typing import ArrayLike
 
 from engine import schema
+from engine.checkpoint import Checkpoint, arrays_of, state_from
 from engine.current import Begun, Current, names, uploaded
-from engine.kernels import reason_now, resolve
+from engine.kernels import Choice, check_runs_here, reason_now, resolve
 from engine.native.library import default_threads
 from engine.params import Params, Setup
 from engine.program import Program, check_memory, device_name
-from engine.runner import Runner, place
+from engine.runner import Held, Runner, place
 from engine.schema import ParameterError
 from engine.snapshot import Snapshot, Start
 from engine.state import checked, random_start, remainders, start_activity, start_from
@@ -73,9 +74,34 @@ class Driver:
         on_compile: Callable[[str], None] = lambda _: None,
         threads: int | None = None,
     ) -> None:
+        self._listen(while_relaxing, on_compile, threads)
+        self._now = self._built(None, Begun(setup, params, start), params, seed)
+
+    @classmethod
+    def resumed(
+        cls,
+        kept: Checkpoint,
+        while_relaxing: Callable[[], bool] = lambda: False,
+        on_compile: Callable[[str], None] = lambda _: None,
+        threads: int | None = None,
+    ) -> "Driver":
+        """A Driver that goes on where `checkpoint` was taken, with the same bits.
+
+        Raises `ParameterError` where this machine cannot go on so, and `CheckpointError`.
+        """
+        driver = cls.__new__(cls)
+        driver._listen(while_relaxing, on_compile, threads)
+        driver._now = driver._restored(None, kept)
+        return driver
+
+    def _listen(
+        self,
+        while_relaxing: Callable[[], bool],
+        on_compile: Callable[[str], None],
+        threads: int | None,
+    ) -> None:
         self._while_relaxing = while_relaxing
         self._runner = Runner(on_compile, threads or default_threads())
-        self._now = self._built(None, Begun(setup, params, start), params, seed)
 
     @property
     def setup(self) -> Setup:
@@ -159,7 +185,7 @@ class Driver:
         schema.check(old.setup, params)
         now, grown = old.with_params(params), _grown(old.params, params)
         if params.space_size != old.params.space_size or grown:
-            start, rest = _start_of(old.snapshot), remainders(old.held.state)
+            start, rest = Start.of(old.snapshot), remainders(old.held.state)
             now = self._seen(now.placed(*_scaled(start, rest, old.params, params)))
             if grown:
                 now = self._relaxed(now, old.snapshot.activity)
@@ -205,8 +231,11 @@ class Driver:
         new = start_from(pos, theta, activity, old.params)
         ids = np.arange(old.next_id, old.next_id + len(new.theta), dtype=np.int32)
         if ids.size:
-            pairs = zip(_arrays(_start_of(old.snapshot)), _arrays(new), strict=True)
-            together = Start(*[np.concatenate(pair) for pair in pairs])
+            last = old.snapshot
+            together = Start(
+                np.concatenate([last.pos, new.pos]), np.concatenate([last.theta, new.theta]),
+                np.concatenate([last.activity, new.activity]),
+            )  # fmt: skip
             rest = np.pad(remainders(old.held.state), ((0, ids.size), (0, 0)))
             self._now = self._resized(old, together, rest, np.concatenate([old.ids, ids]))
         return ids
@@ -233,7 +262,8 @@ class Driver:
                 "ids", unwanted[:5].tolist(), "are all the rods there are", "Keep at least one."
             )
         old = self._whole()
-        kept = Start(*[array[keep] for array in _arrays(_start_of(old.snapshot))])
+        last = old.snapshot
+        kept = Start(last.pos[keep], last.theta[keep], last.activity[keep])
         self._now = self._resized(old, kept, remainders(old.held.state)[keep], old.ids[keep])
 
     def rebuild(
@@ -251,6 +281,23 @@ class Driver:
         seed, params = self.seed if seed is None else seed, params or self.params
         begun = Begun(setup or self.setup, params, start)
         self._now = self._built(self.program, begun, params, seed)
+
+    def checkpoint(self) -> Checkpoint:
+        """All that decides the bits of what follows, copied from the device."""
+        now = self._whole()
+        last, choice, program = now.snapshot, now.choice, now.held.program
+        return Checkpoint(
+            now.setup, now.params, now.seed, choice.kernel, choice.reason, choice.code,
+            device_name(), program.capacity, last.step, last.time, now.origin, now.next_id,
+            now.ids, dict(last.observables), arrays_of(now.held.state), now.begun,
+        )  # fmt: skip
+
+    def resume(self, kept: Checkpoint) -> None:
+        """Go on where `kept` was taken; compiles only where the program in use does not fit.
+
+        Raises as `resumed` does, and keeps the present run then.
+        """
+        self._now = self._restored(self.program, kept)
 
     def reset(self) -> None:
         """Start anew from the same seed, or from the same arrays with the parameters of now.
@@ -278,15 +325,34 @@ class Driver:
                 )  # fmt: skip
         ids = names(np.arange(setup.rods))
         program = self._runner.program_for(old, setup, params, choice.kernel)
-        nothing = Snapshot(np.zeros((setup.rods, 4), np.float32), 0, 0.0, params)
+        nothing = Snapshot(np.zeros((setup.rods, 4), np.float32), begin.step, begin.time, params)
+        held = place(program, begin, params, step=begin.step, seed=seed, ids=ids)
         now = Current(
-            setup, params, uploaded(params), seed, choice, ids, setup.rods, begun, (0, 0.0),
-            BatchTimes(), nothing, place(program, begin, params, step=0, seed=seed, ids=ids),
+            setup, params, uploaded(params), seed, choice, ids, setup.rods, begun,
+            (begin.step, begin.time), BatchTimes(), nothing, held,
         )  # fmt: skip
         now = self._seen(now)
         if start is None or _grown(begun.params, params):
             now = self._relaxed(now, None if start is None else begin.activity)
         return now
+
+    def _restored(self, old: Program | None, kept: Checkpoint) -> Current:
+        """The run that `kept` is of, in the program `old` if it fits."""
+        schema.check(kept.setup, kept.params)
+        check_runs_here(kept.kernel)
+        state = state_from(kept)
+        program = self._runner.program_with(old, kept.setup, kept.kernel, kept.capacity)
+        nothing = Snapshot(
+            np.zeros((kept.setup.rods, 4), np.float32), kept.step, kept.time, kept.params,
+            kept.observables,
+        )  # fmt: skip
+        return self._seen(
+            Current(
+                kept.setup, kept.params, uploaded(kept.params), kept.seed,
+                Choice(kept.kernel, kept.reason), names(kept.ids), kept.next_id,
+                Begun(*kept.began), kept.origin, BatchTimes(), nothing, Held(program, state),
+            )
+        )  # fmt: skip
 
     def _resized(self, old: Current, start: Start, rest: np.ndarray, ids: np.ndarray) -> Current:
         """With the rods of `start`, whose ids are `ids`."""
@@ -306,7 +372,7 @@ class Driver:
     def _whole(self) -> Current:
         """What is held, with its rods on the device also where steps were ended early."""
         if self._now.held.lost:
-            self._now = self._now.placed(_start_of(self._now.snapshot))
+            self._now = self._now.placed(Start.of(self._now.snapshot))
         return self._now
 
     def _seen(self, now: Current) -> Current:
@@ -353,14 +419,6 @@ def _refusal(now: Current, report: Report) -> SimulationError:
     if dt > bound:
         remedy = f"Lower dt: {dt:g} is above the largest safe step {bound:.4g}."
     return SimulationError(f"Step {snapshot.step + 1} was not taken: {what}.", remedy, snapshot)
-
-
-def _arrays(start: Start) -> tuple[np.ndarray, ...]:
-    return start.pos, start.theta, start.activity
-
-
-def _start_of(snapshot: Snapshot) -> Start:
-    return Start(snapshot.pos, snapshot.theta, snapshot.activity)
 
 
 def _scaled(start: Start, rest: np.ndarray, old: Params, now: Params) -> tuple[Start, np.ndarray]:

@@ -125,6 +125,15 @@ class Runner:
         reason = "first start" if not old else "kernel" if old.kernel != kernel else "rods"
         return self._compiled(setup, kernel, capacity, reason, self.compiles)
 
+    def program_with(
+        self, old: Program | None, setup: Setup, kernel: str, capacity: Capacity
+    ) -> Program:
+        """A program of just this capacity: `old` if it has it. Raises as `program_for` does."""
+        check_memory(setup, kernel, capacity)
+        if old and (old.capacity, old.kernel) == (capacity, kernel):
+            return old
+        return self._compiled(setup, kernel, capacity, "checkpoint", self.compiles)
+
     def larger_for(self, old: Program, setup: Setup, params: Params, kernel: str) -> Program:
         """A program in place of `old` with room for the rods of `setup`, which `old` has not.
 

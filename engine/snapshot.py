@@ -49,8 +49,18 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Start:
-    """Arrays to start from: `pos` (N, 2) in [0, L)², `theta` (N,), `activity` (N,)."""
+    """Arrays to start from: `pos` (N, 2) in [0, L)², `theta` (N,), `activity` (N,).
+
+    `step` and simulated `time` are those that the run begins with; the step numbers the noise.
+    """
 
     pos: Float[np.ndarray, "rods 2"]
     theta: Float[np.ndarray, "rods"]
     activity: Float[np.ndarray, "rods"]
+    step: int = 0
+    time: float = 0.0
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> "Start":
+        """The rods of `snapshot`, at its step and time."""
+        return cls(snapshot.pos, snapshot.theta, snapshot.activity, snapshot.step, snapshot.time)

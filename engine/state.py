@@ -2,6 +2,7 @@
 """The state on the device, and how a run starts."""
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
@@ -96,8 +97,17 @@ def start_activity(setup: Setup, params: Params, pos: np.ndarray) -> np.ndarray:
 
 
 def checked(start: Start, params: Params) -> Start:
-    """`start` in float32; see `start_from`, which it also raises the errors of."""
-    return start_from(start.pos, start.theta, start.activity, params)
+    """`start` in float32; see `start_from`, which it also raises the errors of.
+
+    Raises `ParameterError` too for a step or a time that no run has.
+    """
+    step, time = start.step, start.time
+    if isinstance(step, bool) or not isinstance(step, int | np.integer) or not 0 <= step < 2**63:
+        raise ParameterError("step", step, "is not possible", "Give a whole number, at least 0.")
+    if not isinstance(time, int | float | np.number) or not 0 <= time < math.inf:
+        raise ParameterError("time", time, "is not possible", "Give a number of at least 0.")
+    found = start_from(start.pos, start.theta, start.activity, params)
+    return replace(found, step=int(step), time=float(time))
 
 
 def start_from(pos: ArrayLike, theta: ArrayLike, activity: ArrayLike, params: Params) -> Start:

@@ -9,6 +9,7 @@ from engine.kernels import naive, native, neighbours, rowsum
 from engine.kernels.sums import Kernel
 from engine.native import library
 from engine.params import Setup
+from engine.schema import ParameterError
 
 KERNELS: dict[str, Kernel] = {
     "native": native.per_particle_sum,
@@ -55,6 +56,18 @@ def resolve(setup: Setup) -> Choice:
     if problem:
         return Choice(kernel, f"{reason}; without native code: {problem}")
     return Choice("native", reason)
+
+
+def check_runs_here(kernel: str) -> None:
+    """Raise `ParameterError` where `kernel`, one of `KERNELS`, cannot be used on this machine."""
+    problem = library.native().problem
+    if kernel == "native" and jax.default_backend() != "cpu":
+        problem = "steps run on a card here"
+    if kernel == "native" and problem:
+        raise ParameterError(
+            "native", "auto", f"is what this run was computed with, and not here: {problem}",
+            "Begin a new run from its rods instead, with native = off.",
+        )  # fmt: skip
 
 
 def name_of(kernel: str) -> str:

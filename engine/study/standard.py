@@ -127,4 +127,5 @@ def _start_of(path: Path, arrays: list[np.ndarray]) -> Start:
         raise ParameterError(
             "state", str(path), "holds values that are no finite numbers", "Give finite numbers."
         )
-    return Start(*[a.astype(np.float64) for a in arrays])
+    pos, theta, activity = (a.astype(np.float64) for a in arrays)
+    return Start(pos, theta, activity)

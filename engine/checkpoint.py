@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All that the bits of a run depend on, as plain NumPy, and the way back to the device."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import jax
+import numpy as np
+from jaxtyping import Int32
+
+from engine.capacity import Capacity
+from engine.kernels import KERNELS, is_listed
+from engine.params import Params, Setup
+from engine.snapshot import Start
+from engine.state import NeighbourList, State, state_shapes
+
+# Arrays of the neighbour list are named after their fields, with this before.
+LIST = "list."
+
+
+class CheckpointError(ValueError):
+    """Arrays that no run can have left; the message names the first of them."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A run at one step, so that it can go on with the same bits.
+
+    `kernel` is one of `engine.kernels.KERNELS` and `reason` why it was chosen; `code` and `device`
+    are whose code it was and what it ran on: with others the run goes on with other bits. `arrays`
+    are those of the `State` by name, in their order on the device. `ids` (N,) name the rods in the
+    order of rows, `next_id` is the next one to come. Since `origin`, a step and its time, dt has
+    been that of `params`. `began` are the setup, the parameters and, if there were any, the arrays
+    that a reset goes back to. `observables` are the latest.
+    """
+
+    setup: Setup
+    params: Params
+    seed: int
+    kernel: str
+    reason: str
+    code: str
+    device: str
+    capacity: Capacity
+    step: int
+    time: float
+    origin: tuple[int, float]
+    next_id: int
+    ids: Int32[np.ndarray, "rods"]
+    observables: Mapping[str, float]
+    arrays: Mapping[str, np.ndarray]
+    began: tuple[Setup, Params, Start | None]
+
+
+def arrays_of(state: State) -> dict[str, np.ndarray]:
+    """The arrays of `state` by name, copied from the device."""
+    host = jax.device_get(state)
+    found = {n: np.asarray(a) for n, a in host._asdict().items() if n != "neighbours"}
+    if host.neighbours is not None:
+        found |= {LIST + n: np.asarray(a) for n, a in host.neighbours._asdict().items()}
+    return found
+
+
+def state_from(kept: Checkpoint) -> State:
+    """The state that `arrays_of` made the arrays of, on the default device.
+
+    Raises `CheckpointError` for arrays that a state cannot have: native code and JAX index by them
+    without looking.
+    """
+    if kept.kernel not in KERNELS:
+        raise CheckpointError(f"its kernel {kept.kernel!r} is not known")
+    capacity, listed = kept.capacity, is_listed(kept.kernel)
+    if capacity.chunks < 1 or capacity.rods % capacity.chunks or min(capacity) < 0:
+        raise CheckpointError(f"its capacity {tuple(capacity)} is none")
+    wanted = state_shapes(capacity, listed=listed)
+    shapes = {n: s for n, s in wanted._asdict().items() if n != "neighbours"}
+    if listed:
+        assert wanted.neighbours is not None
+        shapes |= {LIST + n: s for n, s in wanted.neighbours._asdict().items()}
+    for name, shape in shapes.items():
+        array = kept.arrays.get(name)
+        if array is None or array.shape != shape.shape or array.dtype != shape.dtype:
+            raise CheckpointError(f"its array {name!r} is missing or has another shape")
+    _check_rods(kept)
+    if listed:
+        _check_list(kept)
+    own: dict[str, Any] = {name: kept.arrays[name] for name in shapes if LIST not in name}
+    neighbours = None
+    if listed:
+        of_list: dict[str, Any] = {n: kept.arrays[LIST + n] for n in NeighbourList._fields}
+        neighbours = NeighbourList(**of_list)
+    return jax.device_put(State(**own, neighbours=neighbours))
+
+
+def _check_rods(kept: Checkpoint) -> None:
+    arrays, size, n = kept.arrays, kept.capacity.rods, kept.setup.rods
+    if not 1 <= n <= size or int(arrays["n"]) != n or kept.ids.shape != (n,):
+        _refuse("n", f"{n} rods in arrays for {size}")
+    if not np.array_equal(np.sort(arrays["row"]), np.arange(size)):
+        _refuse("row", "rows that are not all there")
+    alive = arrays["row"] < n
+    if not np.array_equal(arrays["id"][alive], kept.ids[arrays["row"][alive]]):
+        _refuse("id", "other rods than those named")
+    if not (np.all(np.diff(kept.ids) > 0) and kept.ids[0] >= 0 and kept.ids[-1] < kept.next_id):
+        _refuse("ids", "names out of order")
+    if int(arrays["step"]) != kept.step % 2**32 or int(arrays["seed"]) != kept.seed % 2**32:
+        _refuse("step", "another step or seed than the run's")
+    for name in ("pos", "theta", "direction", "activity", "rest"):
+        if not np.isfinite(arrays[name]).all():
+            _refuse(name, "numbers that are not finite")
+    pos, activity, box = arrays["pos"], arrays["activity"], np.float32(kept.params.space_size)
+    if pos.min() < 0 or pos.max() >= box:
+        _refuse("pos", f"places outside the box of {box:g}")
+    if activity.min() < 0 or activity.max() > 1 + 1e-6:
+        _refuse("activity", "activities outside 0 to 1")
+
+
+def _check_list(kept: Checkpoint) -> None:
+    table, used = kept.arrays[LIST + "table"], kept.arrays[LIST + "used"]
+    if used.size and not 0 <= used.min() <= used.max() <= kept.capacity.slots:
+        _refuse("list.used", "lists longer than their room")
+    if table.size and not 0 <= table.min() <= table.max() < kept.capacity.rods:
+        _refuse("list.table", "neighbours that are no rods")
+
+
+def _refuse(name: str, has: str) -> NoReturn:
+    raise CheckpointError(f"its array {name!r} has {has}")

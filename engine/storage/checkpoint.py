@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checkpoints in files: safetensors, named arrays behind a head of JSON; nothing in it is run."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from engine import schema
+from engine.capacity import Capacity
+from engine.checkpoint import Checkpoint
+from engine.schema import ParameterError
+from engine.snapshot import Start
+from engine.storage.atomic import whole_file
+from engine.storage.errors import StorageError
+
+SUFFIX = ".bacsim"
+
+# Goes up when an older program could no longer read what is written.
+FORMAT = 1
+
+_STATE, _START, _IDS = "state.", "start.", "ids"
+_START_ARRAYS = ("pos", "theta", "activity")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a file holds: the checkpoint, the version that wrote it, and `notes` of the writer."""
+
+    checkpoint: Checkpoint
+    version: str
+    notes: Mapping[str, Any]
+
+
+def save(
+    path: Path, kept: Checkpoint, version: str, notes: Mapping[str, Any], *, overwrite: bool = False
+) -> None:
+    """Write `kept` and `notes`, which must fit JSON, to `path`.
+
+    Raises `StorageError` where that cannot be written, or exists and is not to be overwritten.
+    """
+    setup, params, start = kept.began
+    about = {
+        "format": FORMAT, "version": version, "notes": notes,
+        **schema.to_mapping(kept.setup, kept.params),
+        "began": {**schema.to_mapping(setup, params), "start": None},
+        **{name: getattr(kept, name) for name in _PLAIN},
+        "observables": dict(kept.observables), "capacity": list(kept.capacity),
+    }  # fmt: skip
+    arrays = {_STATE + name: array for name, array in kept.arrays.items()}
+    arrays[_IDS] = kept.ids
+    if start is not None:
+        about["began"]["start"] = {"step": start.step, "time": start.time}
+        arrays |= {_START + name: np.asarray(getattr(start, name)) for name in _START_ARRAYS}
+    arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    with whole_file(path, "checkpoint", overwrite=overwrite) as part:
+        try:
+            save_file(arrays, part, {"bacsim checkpoint": json.dumps(about)})
+        except SafetensorError as problem:
+            raise OSError(str(problem)) from problem
+
+
+def load(path: Path) -> Kept:
+    """What `save` wrote. The arrays are as long as the file is, whatever is written in it.
+
+    Raises `StorageError` for a file that is none of ours, damaged, or of a newer version. Whether
+    the arrays can be a state is seen when they are used (`engine.checkpoint.state_from`).
+    """
+    try:
+        with safe_open(path, framework="numpy") as file:
+            about = _about(path, file.metadata() or {})
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        return Kept(_checkpoint(about, arrays), str(about["version"]), about["notes"])
+    except FileNotFoundError:
+        raise StorageError(f"There is no file {path}.") from None
+    except OSError as problem:
+        why = problem.strerror or str(problem)
+        raise StorageError(f"{path} cannot be read: {why}.") from problem
+    except SafetensorError as problem:
+        raise StorageError(
+            f"{path} is no checkpoint of bacsim, or it is damaged ({problem}). Give a file that "
+            f"bacsim has written, ending in {SUFFIX}."
+        ) from problem
+    except ParameterError as problem:
+        raise StorageError(f"{path} was written by another version: {problem}") from problem
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise StorageError(f"{path} is damaged: {problem!r} in its head.") from problem
+
+
+_PLAIN = (
+    "seed", "kernel", "reason", "code", "device", "step", "time", "origin", "next_id",
+)  # fmt: skip
+
+
+def _about(path: Path, head: Mapping[str, str]) -> dict[str, Any]:
+    if "bacsim checkpoint" not in head:
+        raise StorageError(f"{path} is no checkpoint of bacsim. Give a file ending in {SUFFIX}.")
+    about = json.loads(head["bacsim checkpoint"])
+    if about["format"] > FORMAT:
+        raise StorageError(
+            f"{path} was written by bacsim {about['version']}, which is newer than this one. "
+            "Install that version to go on with it."
+        )
+    return about
+
+
+def _checkpoint(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Checkpoint:
+    setup, params = schema.from_mapping(about)
+    first_setup, first_params = schema.from_mapping(about["began"])
+    start, at = None, about["began"]["start"]
+    if at is not None:
+        pos, theta, activity = (arrays[_START + name] for name in _START_ARRAYS)
+        start = Start(pos, theta, activity, at["step"], at["time"])
+    plain = {name: about[name] for name in _PLAIN}
+    step, time = plain.pop("origin")
+    return Checkpoint(
+        setup=setup, params=params, capacity=Capacity(*map(int, about["capacity"])),
+        origin=(int(step), float(time)), ids=arrays[_IDS],
+        observables={str(n): float(v) for n, v in about["observables"].items()},
+        arrays={n.removeprefix(_STATE): a for n, a in arrays.items() if n.startswith(_STATE)},
+        began=(first_setup, first_params, start), **plain,
+    )  # fmt: skip
