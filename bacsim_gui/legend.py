@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The legend of a picture: colour bar and scale bar, drawn pixel for pixel with NumPy.
+"""The legend of a picture: title, bars, time and parameters, drawn pixel for pixel with NumPy.
 
 Text is drawn by FreeType at its final height, so it is sharp in a picture of any size, and the
 font comes with the program, so a picture is the same on every machine.
 """
 
 import math
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,10 +17,21 @@ from freetype.ft_enums import FT_LOAD_FLAGS, FT_LOAD_TARGETS
 from bacsim_gui.colors import COLOR_COUNT, colors
 from bacsim_gui.resources import assets_dir
 from bacsim_gui.scene import Scene
-from bacsim_gui.view import STRIP_WIDTH, Layout, View, camera, layout
+from bacsim_gui.view import (
+    LINE_HEIGHT,
+    STRIP_WIDTH,
+    TEXT_WIDTH,
+    Layout,
+    View,
+    camera,
+    layout,
+)
+from engine.schema import field
 
 _HINTED_UPRIGHT = FT_LOAD_FLAGS["FT_LOAD_RENDER"] | FT_LOAD_TARGETS["FT_LOAD_TARGET_LIGHT"]
 _UNTURNED = freetype.Matrix(0x10000, 0, 0, 0x10000)
+# Where a letter goes, column and row, and its pixels.
+_Glyph = tuple[int, int, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,16 +69,74 @@ def legend(scene: Scene, view: View, size: tuple[int, int]) -> tuple[Panel, ...]
     upload them again.
     """
     place = layout(view, size)
+    panels, texts = [], _texts(scene, view)[: place.rows * place.columns]
+    if place.head:
+        panels.append(_title(view.title, view.background, place, size))
     if place.strip == "none":
-        return ()
-    panels = []
-    if view.show_color_bar:
-        panels.append(_color_bar(view.colormap, view.background, place, size))
+        return tuple(panels)
+    scale = None
     if view.show_scale_bar:
         longest = (STRIP_WIDTH - 1) * place.text if place.strip == "right" else 0.3 * size[0]
         bar = scale_bar(camera(view, scene.space_size, size).scale, scene.radius, longest)
-        panels.append(_scale_panel(bar, view.background, place, size))
+        scale = _scale_panel(bar, view.background, place, size)
+        panels.append(scale)
+    top = place.margin + place.head
+    if view.show_color_bar:
+        gap = round(0.7 * place.text) if texts else 0
+        room = size[1] - top - place.margin - _texts_height(len(texts), place.text) - 2 * gap
+        room -= scale.image.shape[0] if scale is not None else 0
+        panels.append(_color_bar(view.colormap, view.background, place, size, room))
+        top += panels[-1].image.shape[0] + gap
+    panels.extend(_text_panels(texts, view, place, size, top))
     return tuple(panels)
+
+
+def _texts(scene: Scene, view: View) -> list[str]:
+    """What is written besides the title: the time, then the parameters that the scene knows."""
+    texts = [f"t = {_time(scene)}"] if view.show_time else []
+    return texts + [_value(n, scene.values[n]) for n in view.parameters if n in scene.values]
+
+
+def _time(scene: Scene) -> str:
+    """The time, to a tenth, or as fine as a hundred steps where these are shorter."""
+    dt = scene.values.get("dt", 0.0)
+    digits = 1 if dt <= 0 else min(max(math.ceil(-math.log10(100 * dt)), 1), 9)
+    return f"{scene.time:.{digits}f}".replace("-", "−")
+
+
+def _value(name: str, value: float) -> str:
+    """Symbol, value and unit of a parameter, as 'D_r = 0.05 t⁻¹'."""
+    about = field(name)
+    number = str(int(value)) if value == int(value) and abs(value) < 1e9 else f"{value:.4g}"
+    unit = f"{about.unit[2:]}⁻¹" if about.unit.startswith("1/") else about.unit
+    return f"{about.symbol} = {number.replace('-', '−')} {unit}".rstrip()
+
+
+def _text_panels(
+    texts: list[str], view: View, place: Layout, size: tuple[int, int], top: int
+) -> list[Panel]:
+    """Time and parameters: under the colour bar at the right, or in rows over the bars."""
+    em, background, panels = place.text, view.background, []
+    timed = view.show_time and bool(texts)
+    if place.strip == "right":
+        left = size[0] - place.margin - round(STRIP_WIDTH * em)
+        if timed:
+            panels.append(_text_panel((texts[0],), background, place, left, top))
+            top += _texts_height(1, em)
+        if texts[timed:]:
+            panels.append(_text_panel(tuple(texts[timed:]), background, place, left, top))
+        return panels
+    for number, text in enumerate(texts):
+        row, column = divmod(number, place.columns)
+        left = place.margin + round(column * TEXT_WIDTH * em)
+        y = round(place.content[3] + 0.5 * em) + row * _texts_height(1, em)
+        panels.append(_text_panel((text,), background, place, left, y))
+    return panels
+
+
+def _texts_height(lines: int, em: int) -> int:
+    """Height of a panel of so many lines, in pixels."""
+    return round(lines * LINE_HEIGHT * em)
 
 
 def scale_bar(scale: float, radius: float, longest: float) -> ScaleBar:
@@ -126,11 +196,15 @@ class _Sheet:
 
 
 @lru_cache(maxsize=32)
-def _color_bar(colormap: str, background: str, place: Layout, size: tuple[int, int]) -> Panel:
-    """The bar with its name and the ticks 0, 0.5 and 1; upright in the right strip."""
+def _color_bar(
+    colormap: str, background: str, place: Layout, size: tuple[int, int], room: int
+) -> Panel:
+    """The bar with its name and the ticks 0, 0.5 and 1; upright in the right strip, in `room`."""
     em, upright = place.text, place.strip == "right"
     pad, thick, tick = round(0.6 * em), max(4, round(0.8 * em)), max(2, round(0.3 * em))
-    long = round(0.36 * size[1]) if upright else round(min(0.36 * size[0], 14 * em))
+    long = round(min(0.36 * size[0], 14 * em))
+    if upright:
+        long = max(2 * em, min(round(0.36 * size[1]), room - 2 * pad - round(1.7 * em)))
     ramp = colors(colormap)[np.linspace(0, COLOR_COUNT - 1, long).round().astype(int)]
     ticks = [(round(at * (long - 1)), f"{at:g}") for at in (0, 0.5, 1)]
     line, name = max(1, round(0.07 * em)), text_mask("activity", em)
@@ -145,7 +219,9 @@ def _color_bar(colormap: str, background: str, place: Layout, size: tuple[int, i
             y = top + long - 1 - at
             sheet.fill(pad + thick, min(y, top + long - line), tick, line)
             sheet.write(pad + thick + tick + em // 4, y - capital // 2, label, em)
-        return sheet.panel(size[0] - place.margin - round(STRIP_WIDTH * em), place.margin)
+        return sheet.panel(
+            size[0] - place.margin - round(STRIP_WIDTH * em), place.margin + place.head
+        )
     left = pad + name.shape[1] + em
     bottom = pad + thick + tick + em // 3 + capital
     sheet = _Sheet(left + long + em + pad, bottom + pad, background, 0.4 * em)
@@ -179,6 +255,47 @@ def _scale_panel(bar: ScaleBar, background: str, place: Layout, size: tuple[int,
     return sheet.panel(place.margin, size[1] - place.margin // 2 - height)
 
 
+@lru_cache(maxsize=32)
+def _title(text: str, background: str, place: Layout, size: tuple[int, int]) -> Panel:
+    """The title over the middle of the box, as large as fits."""
+    middle = (place.content[0] + place.content[2]) / 2
+    room = round(2 * min(middle, size[0] - middle)) - 2 * place.margin
+    em, pad = round(1.25 * place.text), round(0.5 * place.text)
+    mask = _fitting(text, em, room - 2 * pad)
+    height = place.head - round(0.3 * place.text)
+    sheet = _Sheet(min(room, mask.shape[1] + 2 * pad), height, background, 0.4 * place.text)
+    capital = cap_height(em)
+    sheet.cover(pad, (height - capital) // 2 - _above(em), mask, sheet.colors.ink)
+    left = round(middle - sheet.image.shape[1] / 2)
+    return sheet.panel(left, place.margin - round(0.2 * place.text))
+
+
+# The time is another one in each frame; what is painted again is the newest.
+@lru_cache(maxsize=64)
+def _text_panel(
+    lines: tuple[str, ...], background: str, place: Layout, left: int, top: int
+) -> Panel:
+    """Lines under one another; digits are equally wide, so that a running number stands still."""
+    em, pad = place.text, round(0.6 * place.text)
+    room = round(TEXT_WIDTH * em) - 2 * pad
+    masks = [_fitting(line, em, room, symbol=True) for line in lines]
+    width = max(mask.shape[1] for mask in masks) + 2 * pad
+    sheet = _Sheet(width, _texts_height(len(lines), em), background, 0.4 * em)
+    for number, mask in enumerate(masks):
+        y = round((number + 0.5) * LINE_HEIGHT * em - cap_height(em) / 2)
+        sheet.cover(pad, y - _above(em), mask, sheet.colors.ink)
+    return sheet.panel(left, top)
+
+
+def _fitting(text: str, height: int, room: int, symbol: bool = False) -> np.ndarray:
+    """The mask of a text, smaller where it would be wider than `room`, on the same line."""
+    small = height
+    while (mask := _mask(text, small, symbol)).shape[1] > room and small > max(6, height // 2):
+        small -= 1
+    lower = _above(height) + cap_height(height) - _above(small) - cap_height(small)
+    return np.pad(mask, ((lower, 0), (0, 0)))
+
+
 @lru_cache(maxsize=1)
 def _face() -> freetype.Face:
     return freetype.Face(str(assets_dir() / "fonts" / "Inter-Regular.otf"))
@@ -201,23 +318,54 @@ def text_mask(text: str, height: int) -> np.ndarray:
     Letters are placed to a fraction of a pixel and hinted upright only, which keeps the stems
     sharp and the spacing even.
     """
-    face = _face()
-    face.set_pixel_sizes(0, height)
+    mask = _mask(text, height)
+    mask.flags.writeable = False
+    return mask
+
+
+_SUBSCRIPT = re.compile(r"_(\w+)")
+
+
+def _mask(text: str, height: int, symbol: bool = False) -> np.ndarray:
+    """The mask of one line; with `symbol` digits are equally wide and _x is a subscript."""
     base, below = _above(height) + cap_height(height), round(0.3 * height) + 1
     glyphs, pen = [], 0.0
+    for number, part in enumerate(_SUBSCRIPT.split(text) if symbol else [text]):
+        low = number % 2  # every other part is a subscript
+        tall, line = (round(0.7 * height), base + round(0.16 * height)) if low else (height, base)
+        pen = _set(part, max(1, tall), line, pen, symbol, glyphs)
+    mask = np.zeros((base + below, max(1, math.ceil(pen) + 1)))
+    for left, row, pixels in glyphs:
+        _lay(mask, max(0, left), row, pixels / 255)
+    return mask
+
+
+def _set(text: str, height: int, base: int, pen: float, even: bool, glyphs: list[_Glyph]) -> float:
+    """Add the letters of a text, from `pen` on, to the glyphs; where the pen is then."""
+    face = _face()
+    face.set_pixel_sizes(0, height)
     for letter in text:
-        whole = math.floor(pen)
-        face.set_transform(_UNTURNED, freetype.Vector(round((pen - whole) * 64), 0))
+        before, advance = 0.0, _advance(letter, height)
+        if even and letter in "0123456789":
+            widest = max(_advance(digit, height) for digit in "0123456789")
+            before, advance = (widest - advance) / 2, widest
+        whole = math.floor(pen + before)
+        face.set_transform(_UNTURNED, freetype.Vector(round((pen + before - whole) * 64), 0))
         face.load_char(letter, _HINTED_UPRIGHT)
         bitmap = face.glyph.bitmap
         pixels = np.array(bitmap.buffer, np.uint8).reshape(bitmap.rows, bitmap.pitch)
         glyphs.append((whole + face.glyph.bitmap_left, base - face.glyph.bitmap_top, pixels))
-        pen += face.glyph.linearHoriAdvance / 65536
-    mask = np.zeros((base + below, max(1, math.ceil(pen) + 1)))
-    for left, row, pixels in glyphs:
-        _lay(mask, max(0, left), row, pixels / 255)
-    mask.flags.writeable = False
-    return mask
+        pen += advance
+    return pen
+
+
+@lru_cache(maxsize=1024)
+def _advance(letter: str, height: int) -> float:
+    """How far a letter moves the pen, in pixels."""
+    face = _face()
+    face.set_pixel_sizes(0, height)
+    face.load_char(letter, _HINTED_UPRIGHT)
+    return face.glyph.linearHoriAdvance / 65536
 
 
 def _lay(mask: np.ndarray, left: int, top: int, pixels: np.ndarray) -> None:

@@ -188,7 +188,7 @@ class Painter:
     def __init__(self) -> None:
         self._box = BoxVisual()
         self._rods = RodVisual()
-        self._panels = (PanelVisual(), PanelVisual())
+        self._panels: list[PanelVisual] = []
 
     def clear(self, view: View, size: tuple[int, int]) -> None:
         """Draw the plain background, as before the first state."""
@@ -210,7 +210,9 @@ class Painter:
             self._box.draw()
         self._rods.show(scene, view, size, at)
         self._rods.draw()
-        for visual, panel in zip(self._panels, legend(scene, view, size), strict=False):
+        panels = legend(scene, view, size)
+        self._panels += [PanelVisual() for _ in panels[len(self._panels) :]]
+        for visual, panel in zip(self._panels, panels, strict=False):
             visual.show(panel, size)
             visual.draw()
 

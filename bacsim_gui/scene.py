@@ -7,7 +7,8 @@ process that renders a movie starts quickly.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,7 @@ class Scene:
         radius: radius of a rod.
         step: number of time steps since the start.
         time: simulated time.
+        values: the live parameters by name, and `rods`, for what a picture says of them.
     """
 
     rods: np.ndarray
@@ -36,6 +38,7 @@ class Scene:
     radius: float
     step: int = 0
     time: float = 0.0
+    values: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, snapshot: Snapshot | Scene) -> Scene:
@@ -50,6 +53,7 @@ class Scene:
             radius=float(params.radius),
             step=int(snapshot.step),
             time=float(snapshot.time),
+            values={**vars(params), "rods": len(snapshot.rods)},
         )
 
     @property

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from engine.schema import PARAM_FIELDS
+
 ZOOM_RANGE = (0.25, 1000.0)
 
 
@@ -59,6 +61,10 @@ class View:
         show_box: draw the outline of the periodic box.
         show_color_bar: draw the colour bar of the activity.
         show_scale_bar: draw the scale bar.
+        title: one line over the box; empty for none.
+        show_time: write the simulated time.
+        parameters: names of the live parameters, and `rods`, whose values are written. Those for
+            which a small picture has no room are left out.
     """
 
     center: tuple[float, float] | None = None
@@ -68,10 +74,14 @@ class View:
     show_box: bool = True
     show_color_bar: bool = True
     show_scale_bar: bool = True
+    title: str = ""
+    show_time: bool = False
+    parameters: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The view as plain values, fit for JSON."""
-        return asdict(self)
+        """The view as plain values, as JSON has them: its tuples are lists."""
+        values = asdict(self)
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "View":
@@ -84,7 +94,10 @@ class View:
         for key in values:
             if key not in known:
                 raise ViewError(f"A view has no '{key}'.{_did_you_mean(key, known)}")
-        return checked(cls(**{**values, "center": _center(values.get("center"))}))
+        shown = dict(values)
+        if isinstance(shown.get("parameters"), list):
+            shown["parameters"] = tuple(shown["parameters"])
+        return checked(cls(**{**shown, "center": _center(shown.get("center"))}))
 
     @property
     def colors(self) -> Background:
@@ -110,10 +123,33 @@ def checked(view: View) -> View:
         )
     if not isinstance(view.colormap, str):
         raise ViewError(f"colormap = {view.colormap!r} is not the name of a colour map.")
-    for name in ("show_box", "show_color_bar", "show_scale_bar"):
+    for name in ("show_box", "show_color_bar", "show_scale_bar", "show_time"):
         if not isinstance(getattr(view, name), bool):
             raise ViewError(f"{name} = {getattr(view, name)!r}: use true or false.")
+    _check_texts(view)
     return view
+
+
+# What can be written into a picture, in the order of the declaration.
+SHOWABLE = (*(field.name for field in PARAM_FIELDS), "rods")
+LONGEST_TITLE = 200
+
+
+def _check_texts(view: View) -> None:
+    title = view.title
+    if not isinstance(title, str) or len(title) > LONGEST_TITLE or not title.isprintable():
+        raise ViewError(
+            f"title = {title!r} cannot be written: use one line of at most {LONGEST_TITLE} letters."
+        )
+    if not isinstance(view.parameters, tuple):
+        raise ViewError(f"parameters = {view.parameters!r} is no list of names.")
+    for name in view.parameters:
+        if name not in SHOWABLE:
+            near = difflib.get_close_matches(str(name), SHOWABLE, n=1)
+            hint = f"Did you mean '{near[0]}'?" if near else f"Use some of {', '.join(SHOWABLE)}."
+            raise ViewError(f"parameters: {name!r} cannot be written into a picture. {hint}")
+    if len(set(view.parameters)) < len(view.parameters):
+        raise ViewError("parameters: a name is there twice; give each of them once.")
 
 
 @dataclass(frozen=True)
@@ -126,18 +162,32 @@ class Layout:
         content: left, top, right, bottom of the area into which the box is fitted. Not rounded, so
             that pictures of two sizes differ in nothing but size.
         strip: side on which the legend lies, "right" or "bottom"; "none" where there is none.
+        head: height kept for the title, at the top.
+        columns: how many texts stand beside one another at the bottom.
+        rows: how many rows of them there are; so many at the most in the strip at the right.
     """
 
     text: int
     margin: int
     content: tuple[float, float, float, float]
     strip: str
+    head: int = 0
+    columns: int = 1
+    rows: int = 0
 
 
 # In units of the text height: the margin, and what the legend takes at the right or the bottom.
 MARGIN = 0.9
 STRIP_WIDTH = 8.5
 STRIP_HEIGHT = 4.0
+# The same of the title, of a line of text, and of the gap under the texts at the bottom.
+HEAD_HEIGHT = 2.2
+LINE_HEIGHT = 1.5
+TEXT_GAP = 0.4
+TEXT_WIDTH = 8.5
+# What the strip at the right keeps for the bars at the least, with the space around them.
+_SHORTEST_COLOR_BAR = 7.0
+_SCALE_BAR_ROOM = 5.0
 # Pixels; a smaller picture is all box.
 SMALLEST_WITH_LEGEND = 160
 
@@ -149,20 +199,28 @@ def layout(view: View, size: tuple[int, int]) -> Layout:
     """
     width, height = size
     em = max(8.0, 0.022 * min(width, height))
-    text, margin = round(em), MARGIN * em
-    pixels = round(margin)
-    inner = (margin, margin, width - margin, height - margin)
-    if not (view.show_color_bar or view.show_scale_bar):
-        return Layout(text, pixels, inner, "none")
-    if min(size) < SMALLEST_WITH_LEGEND:
-        return Layout(text, pixels, (0.0, 0.0, width, height), "none")
+    margin = MARGIN * em
+    texts = int(view.show_time) + len(view.parameters)
+    bars = view.show_color_bar or view.show_scale_bar
+    if min(size) < SMALLEST_WITH_LEGEND and (bars or texts or view.title):
+        return Layout(round(em), round(margin), (0.0, 0.0, width, height), "none")
+    head = HEAD_HEIGHT * em if view.title else 0.0
+    inner = (margin, margin + head, width - margin, height - margin)
+    if not (bars or texts):
+        return Layout(round(em), round(margin), inner, "none", round(head))
     strip = STRIP_WIDTH * em + margin
-    spare = (width - (height - 2 * margin)) / 2
-    beside = (inner[0], inner[1], inner[2] - (0 if spare >= strip else strip), inner[3])
-    below = (inner[0], inner[1], inner[2], inner[3] - STRIP_HEIGHT * em)
-    if _side(beside) >= _side(below):
-        return Layout(text, pixels, beside, "right")
-    return Layout(text, pixels, below, "bottom")
+    spare = (width - (height - 2 * margin - head)) / 2
+    beside = (inner[0], inner[1], inner[2] - (0 if spare >= strip + 0.6 * em else strip), inner[3])
+    columns = max(1, int((width - 2 * margin) / (TEXT_WIDTH * em)))
+    rows = min(-(-texts // columns), int(height / (4 * LINE_HEIGHT * em)))
+    under = (STRIP_HEIGHT * bars + (rows * LINE_HEIGHT + TEXT_GAP) * (rows > 0)) * em
+    below = (inner[0], inner[1], inner[2], inner[3] - under)
+    if _side(beside) < _side(below):
+        return Layout(round(em), round(margin), below, "bottom", round(head), columns, rows)
+    taken = _SHORTEST_COLOR_BAR * view.show_color_bar + _SCALE_BAR_ROOM * view.show_scale_bar
+    room = (inner[3] - inner[1]) / em - taken - 2
+    rows = min(texts, max(0, int(room / LINE_HEIGHT)))
+    return Layout(round(em), round(margin), beside, "right", round(head), 1, rows)
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from bacsim_gui.colors import colors
-from bacsim_gui.legend import legend, scale_bar, text_mask
-from bacsim_gui.view import View, layout
+from bacsim_gui.legend import _mask, _texts, legend, scale_bar, text_mask
+from bacsim_gui.scene import Scene
+from bacsim_gui.view import SHOWABLE, View, camera, layout
+from engine.params import Params
 from tests.gui.conftest import swarm
+
+FEW = ("F_prop", "D_r", "tau_a", "rods")
+
+
+def told(**values: float) -> Scene:
+    """Rods in a scene that knows its parameters."""
+    return replace(swarm(), values={**vars(Params()), "rods": 300, **values})
 
 
 @pytest.mark.parametrize("height", [10, 12, 16, 24, 48, 96])
@@ -87,3 +98,75 @@ def test_an_unchanged_legend_is_not_drawn_again() -> None:
     first, second = (legend(swarm(seed=s), View(), (1280, 720)) for s in (1, 2))
     assert first[0] is second[0]
     assert first[1] is second[1]
+
+
+SIZES = [(640, 480), (1280, 720), (1080, 1080), (3840, 2160), (720, 1280), (1000, 940), (320, 240)]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("bars", [(True, True), (True, False), (False, True), (False, False)])
+@pytest.mark.parametrize("names", [(), FEW, SHOWABLE])
+@pytest.mark.parametrize("title", ["", "Swarming", "A title that is much too long for it " * 4])
+def test_nothing_overlaps(
+    size, bars: tuple[bool, bool], names: tuple[str, ...], title: str
+) -> None:
+    view = View(title=title, show_time=True, parameters=names)
+    view = replace(view, show_color_bar=bars[0], show_scale_bar=bars[1])
+    scene, owner = told(), np.zeros(size[::-1], int)
+    panels = legend(scene, view, size)
+    for panel in panels:
+        height, width, _ = panel.image.shape
+        assert panel.left >= 0
+        assert panel.top >= 0
+        part = owner[panel.top : panel.top + height, panel.left : panel.left + width]
+        assert part.shape == (height, width)
+        part += 1
+    assert owner.max() == 1
+    at, box = camera(view, scene.space_size, size), scene.space_size
+    (left, bottom), (right, top) = at.to_picture(0, 0), at.to_picture(box, box)
+    assert owner[round(top) : round(bottom), round(left) : round(right)].max() == 0
+    # all that was asked for is there, but in a tiny picture
+    place = layout(view, size)
+    assert size == (320, 240) or place.rows * place.columns >= 1 + len(names)
+
+
+def test_the_texts_are_those_of_the_declaration() -> None:
+    view = View(show_time=True, parameters=("F_prop", "T_prop", "D_r", "gamma", "w_a", "rods"))
+    scene = told(F_prop=12.0, T_prop=-0.25, D_r=0.05, gamma=1 / 3, w_a=-1.5)
+    assert _texts(replace(scene, time=12.345), view) == [
+        "t = 12.3", "F = 12 f", "T = −0.25 f l", "D_r = 0.05 t⁻¹", "γ = 0.3333 f t/l²",
+        "w_a = −1.5", "N = 300",
+    ]  # fmt: skip
+    # a short time step is seen to pass, and what a scene does not know is left out
+    assert _texts(told(dt=1e-5), view)[0] == "t = 0.500"
+    assert _texts(swarm(), view) == ["t = 0.5"]
+
+
+def test_a_running_time_stands_still_and_is_all_that_is_drawn_anew() -> None:
+    assert _mask("t = 11.1", 24, symbol=True).shape == _mask("t = 88.8", 24, symbol=True).shape
+    assert text_mask("t = 11.1", 24).shape != text_mask("t = 88.8", 24).shape
+    view = View(title="Swarm", show_time=True, parameters=FEW)
+    first, second = (legend(replace(told(), time=t), view, (1280, 720)) for t in (1.0, 2.0))
+    same = [a is b for a, b in zip(first, second, strict=True)]
+    assert same.count(False) == 1
+    changed = same.index(False)
+    assert (first[changed].image != second[changed].image).any()
+    assert first[changed].image.shape == second[changed].image.shape
+    again = legend(replace(told(), time=2.0), view, (1280, 720))
+    assert all(a is b for a, b in zip(second, again, strict=True))
+
+
+def test_a_subscript_is_small_and_low() -> None:
+    low, plain = _mask("D_r", 48, symbol=True), _mask("Dr", 48)
+    assert low.shape[1] < plain.shape[1]
+    letter = low[:, -12:].max(axis=1), plain[:, -12:].max(axis=1)
+    assert np.flatnonzero(letter[0] > 0.5)[-1] > np.flatnonzero(letter[1] > 0.5)[-1] + 4
+
+
+def test_a_long_title_is_smaller_so_that_it_fits() -> None:
+    short, long = (
+        legend(told(), View(title=title), (1280, 720))[0] for title in ("Swarm", "Swarm " * 20)
+    )
+    ink = [np.flatnonzero(panel.image[..., :3].max(axis=(1, 2)) > 150) for panel in (short, long)]
+    assert len(ink[1]) < len(ink[0])
+    assert long.image.shape[1] <= 1280 - 2 * layout(View(), (1280, 720)).margin

@@ -57,4 +57,6 @@ def test_a_scene_is_what_a_snapshot_shows() -> None:
     assert scene.rods is rods
     assert (scene.space_size, scene.length, scene.radius) == (40.0, 3.0, 0.25)
     assert (scene.step, scene.time) == (12, 0.25)
+    assert scene.values["F_prop"] == params.F_prop
+    assert scene.values["rods"] == 5
     assert Scene.of(scene) is scene

@@ -25,6 +25,9 @@ SIZES = st.tuples(st.integers(200, 4000), st.integers(200, 4000))
 def test_a_view_survives_json() -> None:
     view = View(center=(3.0, 4.5), zoom=2.5, colormap="viridis", background="white", show_box=False)
     assert View.from_dict(json.loads(json.dumps(view.to_dict()))) == view
+    told = View(title="Swärm", show_time=True, parameters=("F_prop", "rods"))
+    assert View.from_dict(json.loads(json.dumps(told.to_dict()))) == told
+    assert told.to_dict()["parameters"] == ["F_prop", "rods"]
     assert View.from_dict({}) == View()
 
 
@@ -41,6 +44,15 @@ def test_a_view_survives_json() -> None:
         ({"background": "green"}, "dark, black, white"),
         ({"show_box": 1}, "show_box = 1"),
         ({"colormap": 7}, "colormap = 7"),
+        ({"show_time": "yes"}, "show_time = 'yes'"),
+        ({"title": "two\nlines"}, "title = 'two\\nlines'"),
+        ({"title": "x" * 201}, "at most 200 letters"),
+        ({"title": None}, "title = None"),
+        ({"parameters": ["F_prp"]}, "Did you mean 'F_prop'"),
+        ({"parameters": ["kernel"]}, "'kernel' cannot be written into a picture. Use some of"),
+        ({"parameters": [3]}, "3 cannot be written"),
+        ({"parameters": "F_prop"}, "parameters = 'F_prop' is no list"),
+        ({"parameters": ["dt", "dt"]}, "twice"),
     ],
 )
 def test_a_view_that_cannot_be_shown_is_refused_by_name(values: dict, named: str) -> None:
