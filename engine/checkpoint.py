@@ -55,10 +55,11 @@ class Checkpoint:
 
 def arrays_of(state: State) -> dict[str, np.ndarray]:
     """The arrays of `state` by name, copied from the device."""
+    # Copies: on a CPU what `device_get` gives is the very memory that the next step writes to.
     host = jax.device_get(state)
-    found = {n: np.asarray(a) for n, a in host._asdict().items() if n != "neighbours"}
+    found = {n: np.array(a) for n, a in host._asdict().items() if n != "neighbours"}
     if host.neighbours is not None:
-        found |= {LIST + n: np.asarray(a) for n, a in host.neighbours._asdict().items()}
+        found |= {LIST + n: np.array(a) for n, a in host.neighbours._asdict().items()}
     return found
 
 
