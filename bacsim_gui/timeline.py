@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What happened in a run, and at which step: enough to run it again with the same bits.
+
+In a file it is JSON, a line each, flushed: a head, then events. Whatever ends the program, the
+lines before are whole. No Qt and no JAX.
+"""
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from bacsim_gui import __version__
+from bacsim_gui.view import View
+from engine import schema
+from engine.params import Params, Setup
+from engine.schema import ParameterError
+from engine.snapshot import Snapshot, Start
+
+SUFFIX = ".timeline"
+# Goes up when an older program could no longer read what is written.
+FORMAT = 1
+# Live parameters, view, a recorded state, what is recorded, the digest of the last state.
+KINDS = ("set", "view", "frame", "record", "end")
+_MARK = "bacsim timeline"
+
+
+class TimelineError(RuntimeError):
+    """A timeline that cannot be written, read or followed; the message is plain."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """How a run began.
+
+    `kernel` is the one of `engine.kernels.KERNELS` that was in use, `code` whose it was, on
+    `device`. `start` are the arrays that it began with, None for random places, unless it goes on
+    from the `checkpoint` of that name beside the timeline.
+    """
+
+    setup: Setup
+    params: Params
+    seed: int
+    kernel: str
+    code: str
+    device: str
+    title: str = ""
+    K: int = 1
+    fps: float = 60.0
+    start: Start | None = None
+    checkpoint: str | None = None
+    version: str = __version__
+
+    @property
+    def first_step(self) -> int:
+        """The step that the run began with, unless a checkpoint tells it."""
+        return 0 if self.start is None else self.start.step
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened when `step` steps were done; `kind` is one of `KINDS`."""
+
+    step: int
+    kind: str
+    value: Any
+
+
+class Timeline:
+    """The head and the events of a run; `keep` writes them to a file, those to come as well."""
+
+    def __init__(self, head: Head, events: list[Event] | None = None) -> None:
+        self.head = head
+        self.events = [] if events is None else events
+        self._files: list[TimelineFile] = []
+
+    def add(self, step: int, kind: str, value: Any) -> None:
+        """Note an event. Raises `TimelineError` where a file of it cannot be written."""
+        event = Event(step, kind, value)
+        # Frames belong to the file of their recording; they decide nothing of the run.
+        if kind != "frame":
+            self.events.append(event)
+        for file in self._files:
+            file.write(event)
+
+    def keep(self, path: Path) -> "TimelineFile":
+        """Write what there is to a new file, and from now on what is added.
+
+        Raises `TimelineError` where there is such a file or it cannot be written.
+        """
+        file = TimelineFile(path, self, lambda: self._files.remove(file))
+        self._files.append(file)
+        return file
+
+    @property
+    def last_step(self) -> int:
+        """The last step that is known."""
+        return max([self.head.first_step, *(event.step for event in self.events)])
+
+
+class TimelineFile:
+    """A timeline that is being written."""
+
+    def __init__(self, path: Path, timeline: Timeline, on_close: Any) -> None:
+        self.path = path
+        self._on_close = on_close
+        try:
+            self._file: TextIO = path.open("x", encoding="utf-8")
+        except OSError as problem:
+            raise _cannot_write(path, problem) from problem
+        try:
+            self._line(_head_to_json(timeline.head))
+            for event in timeline.events:
+                self.write(event)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def write(self, event: Event) -> None:
+        """Add one line. Raises `TimelineError` where it cannot be written."""
+        self._line({"step": event.step, event.kind: event.value})
+
+    def _line(self, content: Mapping[str, Any]) -> None:
+        try:
+            self._file.write(json.dumps(content, ensure_ascii=False) + "\n")
+            self._file.flush()
+        except OSError as problem:
+            raise _cannot_write(self.path, problem) from problem
+
+    def close(self) -> None:
+        """No more is added."""
+        self._on_close()
+        with suppress(OSError):  # what could not be flushed was told already
+            self._file.close()
+
+
+def sidecar(recorded: Path) -> Path:
+    """Where the timeline of a recorded file lies: NAME.timeline beside it."""
+    return recorded.with_name(recorded.stem.removesuffix(".part") + SUFFIX)
+
+
+def digest(snapshot: Snapshot) -> str:
+    """What two equal states have in common, and others have not."""
+    rods = np.ascontiguousarray(snapshot.rods, "<f4")
+    return hashlib.sha256(f"{snapshot.step} ".encode() + rods.tobytes()).hexdigest()
+
+
+def load(path: Path) -> Timeline:
+    """The timeline in a file; a last line that was cut off is left out.
+
+    Raises `TimelineError` for a file that is none, is damaged, or of a newer version.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except OSError as problem:
+        raise TimelineError(f"{path} cannot be read: {problem.strerror}.") from problem
+    except UnicodeDecodeError:
+        raise TimelineError(f"{path} is no timeline of bacsim.") from None
+    head = _head_from_json(path, lines[0])
+    return Timeline(head, list(_events(path, lines[1:])))
+
+
+def _events(path: Path, lines: list[str]) -> Iterator[Event]:
+    before = 0
+    for number, line in enumerate(lines, start=2):
+        if not line:
+            continue
+        try:
+            content = json.loads(line)
+            step = content.pop("step")
+            ((kind, value),) = content.items()
+            if isinstance(step, bool) or not isinstance(step, int) or step < before:
+                raise ValueError(f"step {step} after step {before}")
+            if kind not in KINDS:
+                raise ValueError(f"an unknown event {kind!r}")
+            before = step
+            yield Event(step, kind, _checked(kind, value))
+        except (ValueError, TypeError, KeyError, AttributeError) as problem:
+            if number > len(lines):
+                return  # the program was ended while it wrote
+            raise TimelineError(f"{path}, line {number}, is damaged: {problem}.") from problem
+
+
+def _checked(kind: str, value: Any) -> Any:
+    """The value of an event, or `ValueError` for one that cannot be."""
+    if kind == "set":
+        return {name: schema.coerce(name, v) for name, v in value.items()}
+    if kind == "view":
+        return View.from_dict(value).to_dict()
+    if kind == "record" and not isinstance(value, dict):
+        raise ValueError(f"{value!r} is no table")
+    return value
+
+
+def _head_to_json(head: Head) -> dict[str, Any]:
+    start = None
+    if head.start is not None:
+        rods = _columns(head.start)
+        start = {
+            "step": head.start.step,
+            "time": head.start.time,
+            "rods": base64.b64encode(zlib.compress(rods.tobytes())).decode(),
+        }
+    return {
+        _MARK: FORMAT, "version": head.version, "title": head.title, "device": head.device,
+        "kernel": head.kernel, "code": head.code, "seed": head.seed, "K": head.K, "fps": head.fps,
+        **schema.to_mapping(head.setup, head.params), "start": start,
+        "checkpoint": head.checkpoint,
+    }  # fmt: skip
+
+
+def _head_from_json(path: Path, line: str) -> Head:
+    try:
+        content = json.loads(line)
+        written = content[_MARK]
+    except (ValueError, TypeError, KeyError):
+        raise TimelineError(f"{path} is no timeline of bacsim.") from None
+    try:
+        if written > FORMAT:
+            raise TimelineError(
+                f"{path} was written by bacsim {content['version']}, which is newer than this one. "
+                "Install that version to replay it."
+            )
+        setup, params = schema.from_mapping(content)
+        schema.check(setup, params)
+        name = content["checkpoint"]
+        if name is not None and Path(name).name != name:
+            raise ValueError(f"{name!r} is no name of a file beside it")
+        return Head(
+            setup, params, schema.seed_from(content["seed"]), str(content["kernel"]),
+            str(content["code"]), str(content["device"]), str(content["title"]),
+            int(content["K"]), float(content["fps"]), _start(content["start"], setup.rods), name,
+            str(content["version"]),
+        )  # fmt: skip
+    except (ParameterError, ValueError, TypeError, KeyError, zlib.error) as problem:
+        raise TimelineError(f"{path} is damaged: {problem} in its first line.") from problem
+
+
+def _columns(start: Start) -> np.ndarray:
+    columns = np.column_stack([start.pos, start.theta, start.activity])
+    return np.ascontiguousarray(columns, "<f4")
+
+
+def _start(content: Any, rods: int) -> Start | None:
+    if content is None:
+        return None
+    wanted = 16 * rods
+    raw = zlib.decompressobj().decompress(base64.b64decode(content["rods"]), wanted + 1)
+    if len(raw) != wanted:
+        raise ValueError(f"its start is not of {rods} rods")
+    columns = np.frombuffer(raw, "<f4").reshape(rods, 4).astype(np.float32)
+    step, time = int(content["step"]), float(content["time"])
+    return Start(columns[:, :2], columns[:, 2], columns[:, 3], step, time)
+
+
+def _cannot_write(path: Path, problem: OSError) -> TimelineError:
+    why = "there is such a file" if isinstance(problem, FileExistsError) else problem.strerror
+    return TimelineError(
+        f"The timeline {path} cannot be written: {why}. Choose another folder, or make room."
+    )
