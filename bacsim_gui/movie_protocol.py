@@ -2,9 +2,10 @@
 """What the program and the process that records say to each other, over two pipes.
 
 A message is a head, one byte for its kind and eight for its length, and that many bytes. The
-program sends START (JSON), FRAME after FRAME, and FINISH; the end of the pipe without a FINISH
-means that the program is gone. The process answers with REPLY (JSON): how many frames are
-written, then either where the movie is, or what went wrong.
+program sends START (JSON), FRAME after FRAME, a VIEW (JSON) before the frames that are looked at
+in another way, and FINISH; the end of the pipe without a FINISH means that the program is gone.
+After FINISH it may send CANCEL. The process answers with REPLY (JSON): how many frames are written,
+how much of the wanted file is made, then either where the movie is, or what went wrong.
 """
 
 import json
@@ -16,14 +17,15 @@ import numpy as np
 
 from bacsim_gui.scene import Scene
 
-VERSION = 1
+VERSION = 2
 
-START, FRAME, FINISH, REPLY = range(1, 5)
-_KINDS = (START, FRAME, FINISH, REPLY)
+START, FRAME, FINISH, REPLY, VIEW, CANCEL = range(1, 7)
+_KINDS = (START, FRAME, FINISH, REPLY, VIEW, CANCEL)
 
 _HEAD = struct.Struct("<BQ")
-# step, time, space_size, length, radius, number of rods; little-endian like the rods that follow
-_FRAME = struct.Struct("<qddddQ")
+# Length of the JSON with which a frame begins; little-endian like the rods that follow.
+_FRAME = struct.Struct("<I")
+_NUMBERS = ("space_size", "length", "radius", "step", "time")
 _ROD_BYTES = 16
 # Far above any frame; a larger length means that the two sides lost step.
 _LONGEST = 1 << 32
@@ -53,8 +55,9 @@ def send_json(pipe: IO[bytes], kind: int, content: Mapping[str, Any]) -> None:
 def send_frame(pipe: IO[bytes], scene: Scene) -> None:
     """Write one frame: 16 bytes a rod and the few numbers that may change while recording."""
     rods = np.ascontiguousarray(scene.rods, dtype="<f4")
-    numbers = (scene.step, scene.time, scene.space_size, scene.length, scene.radius, len(rods))
-    send(pipe, FRAME, _FRAME.pack(*numbers), rods.reshape(-1).view(np.uint8).data)
+    about = {name: getattr(scene, name) for name in _NUMBERS} | {"values": dict(scene.values)}
+    head = json.dumps(about).encode("utf-8")
+    send(pipe, FRAME, _FRAME.pack(len(head)), head, rods.reshape(-1).view(np.uint8).data)
 
 
 def receive(pipe: IO[bytes]) -> tuple[int, bytes] | None:
@@ -96,12 +99,16 @@ def scene_of(content: bytes) -> Scene:
     """The scene that a FRAME message carries.
 
     Raises:
-        ProtocolError: its length does not fit the number of rods that it names.
+        ProtocolError: its head is none, or what follows is no whole number of rods.
     """
     if len(content) < _FRAME.size:
         raise ProtocolError(f"a frame of {len(content)} bytes has no head")
-    step, time, space_size, length, radius, rods = _FRAME.unpack_from(content)
-    if len(content) != _FRAME.size + rods * _ROD_BYTES:
-        raise ProtocolError(f"a frame of {rods} rods has {len(content)} bytes")
-    array = np.frombuffer(content, dtype="<f4", offset=_FRAME.size).reshape(rods, 4)
-    return Scene(array, space_size, length, radius, step, time)
+    start = _FRAME.size + _FRAME.unpack_from(content)[0]
+    if len(content) < start or (len(content) - start) % _ROD_BYTES:
+        raise ProtocolError(f"a frame has {len(content) - start} bytes of rods")
+    about = json_of(content[_FRAME.size : start])
+    rods = np.frombuffer(content, dtype="<f4", offset=start).reshape(-1, 4)
+    try:
+        return Scene(rods, **about)
+    except TypeError as problem:
+        raise ProtocolError(f"a frame has another head: {problem}") from problem

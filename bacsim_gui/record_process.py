@@ -27,6 +27,7 @@ from bacsim_gui.movie_protocol import (
     REPLY,
     START,
     VERSION,
+    VIEW,
     ProtocolError,
     json_of,
     receive,
@@ -115,6 +116,8 @@ def _encode(
             if kind == FRAME:
                 encoder.write(paper.render(scene_of(content), view, size))
                 frames += 1
+            elif kind == VIEW:
+                view = View.from_dict(json_of(content))
             elif kind == FINISH:
                 finished = True
             else:

@@ -99,7 +99,8 @@ class Recorder:
         taken = f"{path} is taken, so the movie goes to {self.path}."
         self.note = taken if self.path != Path(path) else ""
         self._changed = threading.Condition()
-        self._waiting: deque[Scene] = deque()
+        self._waiting: deque[tuple[Scene, View]] = deque()
+        self._view = view
         self._ahead = max(2, int(_AHEAD_SECONDS * fps))
         self._put = self._written = 0
         self._closed = False
@@ -138,15 +139,19 @@ class Recorder:
         """Why the recording ended early, in plain words; None while all is well."""
         return self._error
 
-    def put(self, snapshot: Snapshot | Scene) -> None:
+    def put(self, snapshot: Snapshot | Scene, view: View | None = None) -> None:
         """Add one frame; waits while the recording is too far behind.
 
-        The rods are not copied: the snapshot must stay as it is.
+        The rods are not copied: the snapshot must stay as it is. A view given here holds from this
+        frame on.
 
         Raises:
             RecordingError: the recording has failed, was finished or was abandoned.
+            ViewError: the view cannot be shown.
         """
         scene = Scene.of(snapshot)
+        if view is not None:
+            colors(checked(view).colormap)
         room = max(1, _QUEUE_BYTES // max(1, scene.rods.nbytes))
 
         def may_go_on() -> bool:
@@ -160,7 +165,8 @@ class Recorder:
                 raise RecordingError(self._error)
             if self._closed:
                 raise RecordingError(f"The movie {self.path} is finished already.")
-            self._waiting.append(scene)
+            self._view = self._view if view is None else view
+            self._waiting.append((scene, self._view))
             self._put += 1
             self._changed.notify_all()
 
@@ -211,20 +217,24 @@ class Recorder:
 
     def _send(self, order: Mapping[str, Any]) -> None:
         """Thread: send what waits, then say that there is no more."""
-        pipe = self._process.stdin
+        pipe, shown = self._process.stdin, order["view"]
         assert pipe is not None
         try:
             with pipe:
                 protocol.send_json(pipe, protocol.START, order)
-                while (scene := self._next()) is not None:
+                while (waiting := self._next()) is not None:
+                    scene, view = waiting
+                    if view.to_dict() != shown:
+                        shown = view.to_dict()
+                        protocol.send_json(pipe, protocol.VIEW, shown)
                     protocol.send_frame(pipe, scene)
                 if self._error is None:
                     protocol.send(pipe, protocol.FINISH)
         except OSError:
             pass  # the process is gone; its last reply, or the lack of one, tells why
 
-    def _next(self) -> Scene | None:
-        """The next scene to send, waiting for it; None when there will be no more."""
+    def _next(self) -> tuple[Scene, View] | None:
+        """What to send next, waiting for it; None when there will be no more."""
 
         def ready() -> bool:
             return bool(self._waiting) or self._closed or self._error is not None
@@ -233,9 +243,9 @@ class Recorder:
             self._changed.wait_for(ready)
             if not self._waiting or self._error is not None:
                 return None
-            scene = self._waiting.popleft()
+            waiting = self._waiting.popleft()
             self._changed.notify_all()
-            return scene
+            return waiting
 
     def _read_replies(self) -> None:
         """Thread: follow how far the process is, and how it ends."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 import io
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ def sent(*jobs) -> io.BytesIO:
 
 @pytest.mark.parametrize("rods", [0, 1, 250])
 def test_a_frame_arrives_as_it_was_sent(rods: int) -> None:
-    scene = swarm(rods)
+    scene = replace(swarm(rods), values={"F_prop": 0.1, "rods": rods})
     message = protocol.receive(sent((protocol.send_frame, scene)))
     assert message is not None
     kind, content = message
@@ -29,12 +30,13 @@ def test_a_frame_arrives_as_it_was_sent(rods: int) -> None:
     np.testing.assert_array_equal(got.rods, scene.rods)
     assert (got.space_size, got.length, got.radius) == (40.0, 4.0, 0.5)
     assert (got.step, got.time) == (7, 0.5)
+    assert got.values == {"F_prop": 0.1, "rods": rods}
 
 
 def test_a_frame_costs_16_bytes_a_rod() -> None:
     sizes = [len(sent((protocol.send_frame, swarm(n))).getvalue()) for n in (0, 1000)]
     assert sizes[1] - sizes[0] == 16_000
-    assert sizes[0] < 100
+    assert sizes[0] < 150
 
 
 def test_messages_follow_one_another_to_the_end() -> None:
@@ -65,9 +67,15 @@ def test_a_message_of_unknown_kind_or_length_is_refused(head: tuple[int, int]) -
 def test_a_frame_whose_length_does_not_fit_is_refused() -> None:
     message = protocol.receive(sent((protocol.send_frame, swarm(10))))
     assert message is not None
-    for content in (message[1][:-1], message[1] + b"\0" * 16, message[1][:20]):
+    for content in (message[1][:-1], message[1] + b"\0" * 15, message[1][:20], b"\0\0"):
         with pytest.raises(ProtocolError, match="bytes"):
             protocol.scene_of(content)
+
+
+@pytest.mark.parametrize("head", [b"{}", b'{"space_size": 1, "colour": 2}', b"[1]", b"\xff"])
+def test_a_frame_with_another_head_is_refused(head: bytes) -> None:
+    with pytest.raises(ProtocolError, match=r"head|JSON"):
+        protocol.scene_of(struct.pack("<I", len(head)) + head + bytes(16))
 
 
 @pytest.mark.parametrize("content", [b"{", b"[1]", b"\xff"])

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -122,6 +123,21 @@ def test_the_view_is_that_of_the_window(tmp_path: Path) -> None:
     frame = decoded(recorder.finish(), SIZE)[0].astype(float)
     wanted, other = (render(scene, v, SIZE).astype(float) for v in (view, View()))
     assert np.abs(frame - wanted).mean() < 0.2 * np.abs(frame - other).mean()
+
+
+def test_the_view_may_change_while_recording(tmp_path: Path) -> None:
+    recorder, near = Recorder(tmp_path / "turn.mp4", SIZE), View(zoom=3.0, background="white")
+    scene = replace(swarm(200), values={"F_prop": 3.0})
+    told = replace(near, title="Near", show_time=True, parameters=("F_prop",))
+    views = [None, None, near, None, told, View()]
+    for view in views:
+        recorder.put(scene, view)
+    with pytest.raises(ViewError, match="zoom = 0"):
+        recorder.put(scene, View(zoom=0))
+    seen = [View(), View(), near, near, told, View()]
+    for view, frame in zip(seen, decoded(recorder.finish(), SIZE), strict=True):
+        error = [np.abs(frame - render(scene, v, SIZE).astype(float)).mean() for v in seen]
+        assert error[seen.index(view)] == min(error)
 
 
 def test_geometry_may_change_while_recording(tmp_path: Path) -> None:
