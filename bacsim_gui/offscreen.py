@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -25,7 +25,12 @@ if TYPE_CHECKING:
     from engine.snapshot import Snapshot
 
 
-def render(snapshot: Snapshot | Scene, view: View, size: tuple[int, int]) -> np.ndarray:
+def render(
+    snapshot: Snapshot | Scene,
+    view: View,
+    size: tuple[int, int],
+    supersample: Literal[1, 2] = 1,
+) -> np.ndarray:
     """The picture of a state, as the window shows it at that size.
 
     Always call it from the same thread; in a process with a window from the window's thread.
@@ -34,6 +39,7 @@ def render(snapshot: Snapshot | Scene, view: View, size: tuple[int, int]) -> np.
         snapshot: the state, or a scene of it.
         view: how it is looked at.
         size: width and height in pixels.
+        supersample: 2 draws the rods twice as large and halves them.
 
     Returns:
         (height, width, 3) uint8; the first row is the top.
@@ -42,7 +48,7 @@ def render(snapshot: Snapshot | Scene, view: View, size: tuple[int, int]) -> np.
         PictureError: there is no OpenGL here, or the picture is too large for it.
         ViewError: the view cannot be shown.
     """
-    return surface().render(Scene.of(snapshot), view, size)[..., :3].copy()
+    return surface().render(Scene.of(snapshot), view, size, supersample)[..., :3].copy()
 
 
 @lru_cache(maxsize=1)

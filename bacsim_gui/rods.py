@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import math
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import ModuleType
+from typing import Literal
 
 import numpy as np
 from OpenGL.error import Error as OpenGLError
@@ -94,9 +97,10 @@ class BoxVisual(_Quad):
         outer = np.tile(np.array([0, 1], np.float32), 5)
         self.shared_program["a_outer"] = gloo.VertexBuffer(outer)
 
-    def show(self, scene: Scene, view: View, size: tuple[int, int], at: Camera) -> None:
-        """Place the outline, which is as wide as fits the picture."""
-        line = 0.0018 * min(size)
+    def show(
+        self, scene: Scene, view: View, size: tuple[int, int], at: Camera, line: float
+    ) -> None:
+        """Place the outline, `line` pixels wide."""
         self.set(space_size=scene.space_size, pixel=1 / at.scale, line=line)
         self.set(edge=np.divide(view.colors.edge, 255))
         self.place(size, at)
@@ -111,13 +115,29 @@ class PanelVisual(_Quad):
         self._texture = gloo.Texture2D((1, 1, 4), interpolation="nearest", resizable=True)
         self.set(image=self._texture)
 
-    def show(self, panel: Panel, size: tuple[int, int]) -> None:
-        """Upload the panel if it is another than the last one, and place it."""
+    def show(self, panel: Panel, size: tuple[int, int], corner: tuple[int, int]) -> None:
+        """Upload the panel if it is another than the last one, and place it.
+
+        `corner` is the pixel of the picture at which what is drawn begins.
+        """
         if panel is not self._shown:
             self._texture.set_data(panel.image)
             self._shown = panel
         height, width = panel.image.shape[:2]
-        self.set(place=(panel.left, panel.top), size=(width, height))
+        self.set(place=np.subtract((panel.left, panel.top), corner), size=(width, height))
+        self.place(size)
+
+
+class FrameVisual(_Quad):
+    """What another framebuffer holds, fitted to this one; halved, each pixel is a mean of four."""
+
+    def __init__(self, frame: gloo.Texture2D) -> None:
+        super().__init__("panel")
+        self.set(image=frame)
+
+    def show(self, size: tuple[int, int]) -> None:
+        """Place it; the rows of a framebuffer begin at the bottom."""
+        self.set(place=(0, size[1]), size=(size[0], -size[1]))
         self.place(size)
 
 
@@ -182,6 +202,27 @@ class RodVisual(_Quad):
         self.shared_program["a_rod"] = _Instances(self._buffer, slice(0, count))
 
 
+@dataclass(frozen=True)
+class Tile:
+    """A part of a picture, in its pixels from the top left."""
+
+    left: int
+    top: int
+    width: int
+    height: int
+
+
+def tiles(size: tuple[int, int], largest: int) -> list[Tile]:
+    """Tiles of one size, of sides up to `largest`, that cover a picture; the last may overlap."""
+    starts, sides = [], []
+    for whole in size:
+        count = -(-whole // largest)
+        side = -(-whole // count)
+        starts.append([min(number * side, whole - side) for number in range(count)])
+        sides.append(side)
+    return [Tile(left, top, *sides) for top in starts[1] for left in starts[0]]
+
+
 class Painter:
     """Draws scenes into the framebuffer that is bound in the current OpenGL context."""
 
@@ -202,30 +243,53 @@ class Painter:
         Raises:
             ViewError: the view names an unknown colour map.
         """
-        at = camera(view, scene.space_size, size)
-        self.clear(view, size)
-        self._fill_box(scene, view, size, at)
+        whole = Tile(0, 0, *size)
+        self.paint_state(scene, view, size, whole)
+        self.paint_legend(scene, view, size, whole)
+
+    def paint_state(
+        self, scene: Scene, view: View, size: tuple[int, int], tile: Tile, enlarged: int = 1
+    ) -> None:
+        """Draw box and rods of one tile of a picture of that size, so many times as large."""
+        seen = camera(view, scene.space_size, size)
+        at = Camera(
+            seen.scale * enlarged,
+            (seen.left - tile.left) * enlarged,
+            (seen.bottom - tile.top) * enlarged,
+        )
+        target = tile.width * enlarged, tile.height * enlarged
+        self.clear(view, target)
+        self._fill_box(scene, view, target, at)
         if view.show_box:
-            self._box.show(scene, view, size, at)
+            self._box.show(scene, view, target, at, line=0.0018 * min(size) * enlarged)
             self._box.draw()
-        self._rods.show(scene, view, size, at)
+        self._rods.show(scene, view, target, at)
         self._rods.draw()
-        panels = legend(scene, view, size)
+
+    def paint_legend(self, scene: Scene, view: View, size: tuple[int, int], tile: Tile) -> None:
+        """Draw the legend over one tile of a picture of that size."""
+        panels, target = legend(scene, view, size), (tile.width, tile.height)
         self._panels += [PanelVisual() for _ in panels[len(self._panels) :]]
         for visual, panel in zip(self._panels, panels, strict=False):
-            visual.show(panel, size)
+            visual.show(panel, target, (tile.left, tile.top))
             visual.draw()
 
     def _fill_box(self, scene: Scene, view: View, size: tuple[int, int], at: Camera) -> None:
         """Fill the box; a clear costs a software OpenGL next to nothing, a drawn square a lot."""
         left, top = at.to_picture(0.0, scene.space_size)
         right, bottom = at.to_picture(scene.space_size, 0.0)
-        x = [min(max(round(edge), 0), size[0]) for edge in (left, right)]
-        y = [min(max(size[1] - round(edge), 0), size[1]) for edge in (bottom, top)]
+        # Half up, so that an edge is the same in every tile.
+        x = [min(max(math.floor(edge + 0.5), 0), size[0]) for edge in (left, right)]
+        y = [min(max(size[1] - math.floor(edge + 0.5), 0), size[1]) for edge in (bottom, top)]
         gloo.set_scissor(x[0], y[0], x[1] - x[0], y[1] - y[0])
         gloo.set_state(scissor_test=True)
         gloo.clear(color=(*np.divide(view.colors.inside, 255), 1.0))
         gloo.set_state(scissor_test=False)
+
+
+# Pixels a side: of a picture, and of what is drawn at once, which takes 64 MiB.
+LARGEST_SIDE = 32768
+LARGEST_TILE = 4096
 
 
 class PictureError(RuntimeError):
@@ -245,32 +309,79 @@ class Surface:
         make_current()
         self._fake = gloo.context.FakeCanvas()
         self._painter = Painter()
-        self._color = gloo.Texture2D((1, 1, 4), resizable=True, interpolation="linear")
-        self._frame = gloo.FrameBuffer(color=self._color)
+        self._drawn, self._halved = _Frame(), _Frame()
+        self._halve = FrameVisual(self._drawn.color)
         self.largest = int(glGetIntegerv(GL_MAX_TEXTURE_SIZE))
         self.renderer = (glGetString(GL_RENDERER) or b"unknown").decode(errors="replace")
 
-    def render(self, scene: Scene, view: View, size: tuple[int, int]) -> np.ndarray:
+    def render(
+        self,
+        scene: Scene,
+        view: View,
+        size: tuple[int, int],
+        supersample: Literal[1, 2] = 1,
+        largest: int = LARGEST_TILE,
+    ) -> np.ndarray:
         """The picture as (height, width, 4) uint8: red, green, blue, 255; the top row first.
 
+        With `supersample` 2 box and rods are drawn twice as large and halved; the legend, which is
+        sharp as it is, is laid over that. What is larger than `largest` pixels a side, or than this
+        OpenGL can draw, is drawn in tiles.
+
         Raises:
-            PictureError: the picture is larger than this OpenGL can draw.
+            PictureError: the picture is larger than any that is of use.
             ViewError: the view names an unknown colour map.
         """
         width, height = size
-        if max(size) > self.largest:
+        if max(size) > LARGEST_SIDE:
             raise PictureError(
-                f"A picture of {width}x{height} is too large for the OpenGL here "
-                f"({self.renderer}): use at most {self.largest} pixels a side."
+                f"A picture of {width}x{height} is too large: use at most {LARGEST_SIDE} pixels a "
+                "side."
             )
         self._make_current()
         gloo.context.set_current_canvas(self._fake)
+        parts = tiles(size, min(largest, self.largest) // supersample)
+        if len(parts) == 1:
+            return self._render(scene, view, size, parts[0], supersample)
+        picture = np.empty((height, width, 4), np.uint8)
+        for tile in parts:
+            rows = slice(tile.top, tile.top + tile.height)
+            columns = slice(tile.left, tile.left + tile.width)
+            picture[rows, columns] = self._render(scene, view, size, tile, supersample)
+        return picture
+
+    def _render(
+        self, scene: Scene, view: View, size: tuple[int, int], tile: Tile, supersample: int
+    ) -> np.ndarray:
+        """The pixels of one tile."""
+        with self._drawn.of(tile.width * supersample, tile.height * supersample):
+            self._painter.paint_state(scene, view, size, tile, supersample)
+            if supersample == 1:
+                return self._finished(scene, view, size, tile)
+        with self._halved.of(tile.width, tile.height):
+            gloo.set_viewport(0, 0, tile.width, tile.height)
+            self._halve.show((tile.width, tile.height))
+            self._halve.draw()
+            return self._finished(scene, view, size, tile)
+
+    def _finished(self, scene: Scene, view: View, size: tuple[int, int], tile: Tile) -> np.ndarray:
+        """Draw the legend into the bound framebuffer, and read it."""
+        self._painter.paint_legend(scene, view, size, tile)
+        # Four channels, as the framebuffer has them: three would be converted by the driver.
+        return gloo.read_pixels((0, 0, tile.width, tile.height), alpha=True)
+
+
+class _Frame:
+    """A framebuffer that takes the size that is asked for."""
+
+    def __init__(self) -> None:
+        self.color = gloo.Texture2D((1, 1, 4), resizable=True, interpolation="linear")
+        self._frame = gloo.FrameBuffer(color=self.color)
+
+    def of(self, width: int, height: int) -> gloo.FrameBuffer:
         if self._frame.shape != (height, width):
-            self._color.resize((height, width, 4))
-        with self._frame:
-            self._painter.paint(scene, view, size)
-            # Four channels, as the framebuffer has them: three would be converted by the driver.
-            return gloo.read_pixels((0, 0, width, height), alpha=True)
+            self.color.resize((height, width, 4))
+        return self._frame
 
 
 class EglContext:

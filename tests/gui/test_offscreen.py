@@ -2,13 +2,15 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 
 from bacsim_gui.bootstrap import child_environment
-from bacsim_gui.offscreen import render
+from bacsim_gui.offscreen import render, surface
 from bacsim_gui.view import View, ViewError
 from tests.gui.conftest import swarm
 
@@ -80,3 +82,57 @@ def test_an_unknown_colour_map_is_refused_and_the_next_picture_is_fine() -> None
     with pytest.raises(ViewError, match="no-such-map"):
         render(scene, View(colormap="no-such-map"), (320, 180))
     np.testing.assert_array_equal(render(scene, View(), (320, 180)), before)
+
+
+TOLD = View(title="Swarm", show_time=True, zoom=1.3, parameters=("F_prop",))
+
+
+@pytest.mark.parametrize("supersample", [1, 2])
+@pytest.mark.parametrize("size", [(500, 320), (333, 211)])
+@pytest.mark.parametrize("background", ["white", "dark"])
+def test_a_picture_in_tiles_has_no_seam(
+    supersample: Literal[1, 2], size: tuple[int, int], background: str
+) -> None:
+    scene, view = swarm(300), replace(TOLD, background=background)
+    scene = replace(scene, values={"F_prop": 3.0})
+    whole = surface().render(scene, view, size, supersample).astype(int)
+    for largest in (128, 200):
+        parts = surface().render(scene, view, size, supersample, largest=largest).astype(int)
+        assert np.abs(parts - whole).max() <= 1
+    # a seam of one pixel would be seen
+    assert np.abs(np.roll(whole, 1, axis=1) - whole).max() > 100
+
+
+@pytest.mark.parametrize("size", [(500, 320), (7680, 4320), (4097, 3), (129, 128)])
+@pytest.mark.parametrize("largest", [128, 2048])
+def test_tiles_cover_a_picture_and_are_of_one_size(size: tuple[int, int], largest: int) -> None:
+    from bacsim_gui.rods import tiles
+
+    parts = tiles(size, largest)
+    assert len({(tile.width, tile.height) for tile in parts}) == 1
+    covered = np.zeros(size[::-1], bool)
+    for tile in parts:
+        assert max(tile.width, tile.height) <= largest
+        part = covered[tile.top : tile.top + tile.height, tile.left : tile.left + tile.width]
+        assert part.shape == (tile.height, tile.width)
+        part[:] = True
+    assert covered.all()
+    assert len(parts) == -(-size[0] // largest) * -(-size[1] // largest)
+
+
+def test_supersampled_rods_are_the_mean_of_a_larger_picture_under_a_sharp_legend() -> None:
+    from bacsim_gui.legend import legend
+
+    bare = View(show_color_bar=False, show_scale_bar=False, zoom=1.2)
+    scene, size = swarm(200), (640, 480)
+    large = render(scene, bare, (1280, 960)).astype(float)
+    mean = large.reshape(480, 2, 640, 2, 3).mean(axis=(1, 3))
+    np.testing.assert_allclose(render(scene, bare, size, supersample=2), mean, atol=1.01)
+    assert np.abs(render(scene, bare, size).astype(float) - mean).max() > 20
+    view = View(title="Swarm", zoom=0.5)
+    plain, fine = (render(scene, view, size, supersample=n) for n in (1, 2))
+    for panel in legend(scene, view, size):
+        height, width, _ = panel.image.shape
+        part = np.s_[panel.top : panel.top + height, panel.left : panel.left + width]
+        np.testing.assert_array_equal(plain[part], fine[part])
+    assert (plain != fine).any()
