@@ -1,56 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All that the bits of a run depend on, as plain NumPy, and the way back to the device."""
+"""The arrays of a checkpoint, from the device and back to it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import jax
 import numpy as np
-from jaxtyping import Int32
 
 from engine.capacity import Capacity
 from engine.kernels import KERNELS, is_listed
-from engine.params import Params, Setup
-from engine.snapshot import Start
+from engine.snapshot import Checkpoint, CheckpointError
 from engine.state import NeighbourList, State, state_shapes
 
 # Arrays of the neighbour list are named after their fields, with this before.
 LIST = "list."
-
-
-class CheckpointError(ValueError):
-    """Arrays that no run can have left; the message names the first of them."""
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """A run at one step, so that it can go on with the same bits.
-
-    `kernel` is one of `engine.kernels.KERNELS` and `reason` why it was chosen; `code` and `device`
-    are whose code it was and what it ran on: with others the run goes on with other bits. `arrays`
-    are those of the `State` by name, in their order on the device. `ids` (N,) name the rods in the
-    order of rows, `next_id` is the next one to come. Since `origin`, a step and its time, dt has
-    been that of `params`. `began` are the setup, the parameters and, if there were any, the arrays
-    that a reset goes back to. `observables` are the latest.
-    """
-
-    setup: Setup
-    params: Params
-    seed: int
-    kernel: str
-    reason: str
-    code: str
-    device: str
-    capacity: Capacity
-    step: int
-    time: float
-    origin: tuple[int, float]
-    next_id: int
-    ids: Int32[np.ndarray, "rods"]
-    observables: Mapping[str, float]
-    arrays: Mapping[str, np.ndarray]
-    began: tuple[Setup, Params, Start | None]
 
 
 def arrays_of(state: State) -> dict[str, np.ndarray]:
@@ -71,7 +33,7 @@ def state_from(kept: Checkpoint) -> State:
     """
     if kept.kernel not in KERNELS:
         raise CheckpointError(f"its kernel {kept.kernel!r} is not known")
-    capacity, listed = kept.capacity, is_listed(kept.kernel)
+    capacity, listed = Capacity(*kept.capacity), is_listed(kept.kernel)
     if capacity.chunks < 1 or capacity.rods % capacity.chunks or min(capacity) < 0:
         raise CheckpointError(f"its capacity {tuple(capacity)} is none")
     wanted = state_shapes(capacity, listed=listed)
@@ -95,7 +57,7 @@ def state_from(kept: Checkpoint) -> State:
 
 
 def _check_rods(kept: Checkpoint) -> None:
-    arrays, size, n = kept.arrays, kept.capacity.rods, kept.setup.rods
+    arrays, size, n = kept.arrays, kept.capacity[0], kept.setup.rods
     if not 1 <= n <= size or int(arrays["n"]) != n or kept.ids.shape != (n,):
         _refuse("n", f"{n} rods in arrays for {size}")
     if not np.array_equal(np.sort(arrays["row"]), np.arange(size)):
@@ -119,9 +81,10 @@ def _check_rods(kept: Checkpoint) -> None:
 
 def _check_list(kept: Checkpoint) -> None:
     table, used = kept.arrays[LIST + "table"], kept.arrays[LIST + "used"]
-    if used.size and not 0 <= used.min() <= used.max() <= kept.capacity.slots:
+    capacity = Capacity(*kept.capacity)
+    if used.size and not 0 <= used.min() <= used.max() <= capacity.slots:
         _refuse("list.used", "lists longer than their room")
-    if table.size and not 0 <= table.min() <= table.max() < kept.capacity.rods:
+    if table.size and not 0 <= table.min() <= table.max() < capacity.rods:
         _refuse("list.table", "neighbours that are no rods")
 
 

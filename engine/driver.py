@@ -12,7 +12,8 @@ from jaxtyping import Int32
 from numpy.typing import ArrayLike
 
 from engine import schema
-from engine.checkpoint import Checkpoint, arrays_of, state_from
+from engine.capacity import Capacity
+from engine.checkpoint import arrays_of, state_from
 from engine.current import Begun, Current, names, uploaded
 from engine.kernels import Choice, check_runs_here, reason_now, resolve
 from engine.native.library import default_threads
@@ -20,7 +21,7 @@ from engine.params import Params, Setup
 from engine.program import Program, check_memory, device_name
 from engine.runner import Held, Runner, place
 from engine.schema import ParameterError
-from engine.snapshot import Snapshot, Start
+from engine.snapshot import Checkpoint, Snapshot, Start
 from engine.state import checked, random_start, remainders, start_activity, start_from
 from engine.stats import Stats
 from engine.step import RELAX_MOVE, Report
@@ -117,6 +118,11 @@ class Driver:
     def seed(self) -> int:
         """The seed of the placement and of the noise."""
         return self._now.seed
+
+    @property
+    def start(self) -> Start | None:
+        """The arrays, in float32, that the run began with; None for random places."""
+        return self._now.begun.start
 
     @property
     def ids(self) -> Int32[np.ndarray, "rods"]:
@@ -341,7 +347,7 @@ class Driver:
         schema.check(kept.setup, kept.params)
         check_runs_here(kept.kernel)
         state = state_from(kept)
-        program = self._runner.program_with(old, kept.setup, kept.kernel, kept.capacity)
+        program = self._runner.program_with(old, kept.setup, kept.kernel, Capacity(*kept.capacity))
         nothing = Snapshot(
             np.zeros((kept.setup.rods, 4), np.float32), kept.step, kept.time, kept.params,
             kept.observables,

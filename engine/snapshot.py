@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Float, Float32, Int32
 
-from engine.params import Params
+from engine.params import Params, Setup
 
 
 @dataclass(frozen=True)
@@ -64,3 +64,37 @@ class Start:
     def of(cls, snapshot: Snapshot) -> "Start":
         """The rods of `snapshot`, at its step and time."""
         return cls(snapshot.pos, snapshot.theta, snapshot.activity, snapshot.step, snapshot.time)
+
+
+class CheckpointError(ValueError):
+    """Arrays that no run can have left; the message names the first of them."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A run at one step, so that it can go on with the same bits.
+
+    `kernel` is one of `engine.kernels.KERNELS` and `reason` why it was chosen; `code` and `device`
+    are whose code it was and what it ran on: with others the run goes on with other bits. `arrays`
+    are those of the `State` by name, in their order on the device. `ids` (N,) name the rods in the
+    order of rows, `next_id` is the next one to come. Since `origin`, a step and its time, dt has
+    been that of `params`. `began` are the setup, the parameters and, if there were any, the arrays
+    that a reset goes back to. `observables` are the latest.
+    """
+
+    setup: Setup
+    params: Params
+    seed: int
+    kernel: str
+    reason: str
+    code: str
+    device: str
+    capacity: tuple[int, int, int, int]
+    step: int
+    time: float
+    origin: tuple[int, float]
+    next_id: int
+    ids: Int32[np.ndarray, "rods"]
+    observables: Mapping[str, float]
+    arrays: Mapping[str, np.ndarray]
+    began: tuple[Setup, Params, Start | None]

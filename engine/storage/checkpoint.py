@@ -12,10 +12,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from engine import schema
-from engine.capacity import Capacity
-from engine.checkpoint import Checkpoint
 from engine.schema import ParameterError
-from engine.snapshot import Start
+from engine.snapshot import Checkpoint, Start
 from engine.storage.atomic import whole_file
 from engine.storage.errors import StorageError
 
@@ -119,9 +117,14 @@ def _checkpoint(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> C
     plain = {name: about[name] for name in _PLAIN}
     step, time = plain.pop("origin")
     return Checkpoint(
-        setup=setup, params=params, capacity=Capacity(*map(int, about["capacity"])),
+        setup=setup, params=params, capacity=_capacity(about["capacity"]),
         origin=(int(step), float(time)), ids=arrays[_IDS],
         observables={str(n): float(v) for n, v in about["observables"].items()},
         arrays={n.removeprefix(_STATE): a for n, a in arrays.items() if n.startswith(_STATE)},
         began=(first_setup, first_params, start), **plain,
     )  # fmt: skip
+
+
+def _capacity(numbers: Any) -> tuple[int, int, int, int]:
+    rods, chunks, slots, candidates = map(int, numbers)
+    return rods, chunks, slots, candidates

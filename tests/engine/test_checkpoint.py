@@ -15,10 +15,9 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from engine import Driver, Params, Setup
-from engine.checkpoint import CheckpointError
 from engine.native.library import native
 from engine.schema import ParameterError
-from engine.snapshot import Start
+from engine.snapshot import CheckpointError, Start
 from engine.storage import checkpoint
 from engine.storage.errors import StorageError
 
