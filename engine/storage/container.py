@@ -23,6 +23,7 @@ _ENTRY = np.dtype([
     ("frame", "<u8"), ("n", "<u8"), ("location", "<i8"), ("m", "<u4"), ("id", "<u2"),
     ("type", "u1"), ("flags", "u1"),
 ])  # fmt: skip
+ENTRY_BYTES = _ENTRY.itemsize
 _TYPES = {
     1: "u1", 2: "<u2", 3: "<u4", 4: "<u8", 5: "i1", 6: "<i2", 7: "<i4", 8: "<i8", 9: "<f4",
     10: "<f8",
@@ -33,17 +34,18 @@ _MOST_NAME_BYTES = _NAME_BYTES << 16  # an id has 16 bits
 _BLOCK = 1 << 16  # entries of the index that are read at a time
 
 
-def index_growth(file: BinaryIO, used: int, new: int) -> int:
-    """Bytes by which gsd makes `file` longer so that `new` entries fit behind `used` ones."""
+def index_place(file: BinaryIO) -> tuple[int, int]:
+    """Where the index of `file` begins, and how many entries it has room for."""
     file.seek(0)
     head = np.frombuffer(file.read(_HEADER.itemsize), _HEADER)[0]
-    allocated = int(head["index_allocated"])
-    if used + new <= allocated:
-        return 0
-    grown = 2 * allocated
-    while grown <= used + new:
-        grown *= 2
-    return grown * _ENTRY.itemsize
+    return int(head["index_location"]), int(head["index_allocated"])
+
+
+def grown_index(allocated: int, wanted: int) -> int:
+    """Entries in the index that gsd makes when `allocated` are too few for `wanted`."""
+    while allocated <= wanted:
+        allocated *= 2
+    return allocated
 
 
 class Container:
@@ -153,8 +155,8 @@ class Container:
         ended = False
         while left > 0 and not ended:
             wanted = min(left, _BLOCK)
-            raw = self._file.read(wanted * _ENTRY.itemsize)
-            block = np.frombuffer(raw, _ENTRY, len(raw) // _ENTRY.itemsize)
+            raw = self._file.read(wanted * ENTRY_BYTES)
+            block = np.frombuffer(raw, _ENTRY, len(raw) // ENTRY_BYTES)
             unused = block["location"] == 0
             ended = bool(unused.any())
             blocks.append(block[: int(np.argmax(unused))] if ended else block)

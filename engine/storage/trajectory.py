@@ -11,7 +11,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import gsd.fl
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from engine.params import Params
 from engine.schema import PARAM_FIELDS, ParameterError, with_values
 from engine.snapshot import Snapshot
-from engine.storage.container import Container, index_growth
+from engine.storage.container import ENTRY_BYTES, Container, grown_index, index_place
 from engine.storage.errors import StorageError
 
 SUFFIX = ".gsd"
@@ -105,16 +105,18 @@ class TrajectoryWriter:
         frame = self._frame(snapshot)
         new = {n: a for n, a in frame.items() if n in _MOVING or not self._has(n, a)}
         try:
-            self._make_room(new)
+            grows = self._make_room(new)
             for name, array in new.items():
                 self._file.write_chunk(name, array)
             self._file.end_frame()
             self._file.flush()
+            self._first = self._first or frame
+            self._entries += len(new)
+            self.frames += 1
+            if grows:
+                self._fill_index()
         except OSError as problem:
             raise self._failed(problem) from problem
-        self._first = self._first or frame
-        self._entries += len(new)
-        self.frames += 1
 
     def close(self) -> None:
         """End the file; more than once does no harm."""
@@ -177,21 +179,32 @@ class TrajectoryWriter:
             "observables": list(self._observables), "one_rod_in": self._one_in,
         })  # fmt: skip
 
-    def _make_room(self, chunks: Mapping[str, np.ndarray]) -> None:
-        """Raise `OSError` where the disk has no room for `chunks`, or the file is gone.
+    def _make_room(self, chunks: Mapping[str, np.ndarray]) -> bool:
+        """Raise `OSError` where gsd would do harm for want of room, or where the file is gone.
 
-        gsd does not look whether its index could grow, and then writes over its own list of names.
+        Whether its index will grow. When it cannot, gsd writes over its own list of names; when it
+        cannot write an array that it does not buffer, it may keep a part of the frame.
         """
         with self.path.open("r+b") as file:
-            if not hasattr(os, "posix_fallocate"):
-                return
-            size = os.fstat(file.fileno()).st_size
-            wanted = sum(array.nbytes for array in chunks.values()) + _SPARE_BYTES
-            wanted += index_growth(file, self._entries, len(chunks))
-            try:
-                os.posix_fallocate(file.fileno(), size, wanted)
-            finally:
-                os.ftruncate(file.fileno(), size)
+            _, allocated = index_place(file)
+            used = self._entries + len(chunks)
+            sizes = [array.nbytes for array in chunks.values()]
+            grows = used > allocated
+            unbuffered = max(sizes) >= self._file.maximum_write_buffer_size
+            if grows or unbuffered or not self.frames:
+                wanted = grown_index(allocated, used) * ENTRY_BYTES if grows else 0
+                size = os.fstat(file.fileno()).st_size
+                try:
+                    _allocate(file, size, sum(sizes) + wanted + _SPARE_BYTES)
+                finally:
+                    os.ftruncate(file.fileno(), size)
+        return grows
+
+    def _fill_index(self) -> None:
+        """Give the index, of which gsd leaves holes, its room on the disk once and for all."""
+        with self.path.open("r+b") as file:
+            location, allocated = index_place(file)
+            _allocate(file, location, allocated * ENTRY_BYTES)
 
     def _failed(self, problem: OSError) -> StorageError:
         kept = f"The {self.frames} before are kept in it." if self.frames else "Nothing was kept."
@@ -309,6 +322,12 @@ class Trajectory:
             raise StorageError(
                 f"{self.path} was written by another version: {problem}"
             ) from problem
+
+
+def _allocate(file: BinaryIO, start: int, size: int) -> None:
+    """Have bytes of `file` on the disk, where the system can; raises `OSError` without room."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), start, size)
 
 
 def shape(params: Params) -> dict[str, Any]:
