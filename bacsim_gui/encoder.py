@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The ffmpeg that turns pictures into an H.264 movie, and the last touch to a finished file.
+"""The ffmpeg that turns pictures into an H.264 movie.
 
 While recording, the file is written in pieces of half a second, each complete in itself, so that
 it can be played whenever the recording ends. B frames and look-ahead would hold frames back.
 """
 
 import contextlib
-import json
 import os
 import shutil
 import signal
@@ -18,6 +17,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
+
+from bacsim_gui.movie_formats import Quality, comment_of
 
 _OVER_SIZE_LIMIT = getattr(signal, "SIGXFSZ", 0)  # Windows has no such limit
 
@@ -59,6 +60,7 @@ class Encoder:
         on_death: called from another thread with a plain reason if ffmpeg ends by itself.
         held: file descriptors that stay open as long as ffmpeg lives (not on Windows), by which
             others see that it has ended.
+        quality: how much of the pictures is kept.
     """
 
     def __init__(
@@ -71,13 +73,14 @@ class Encoder:
         on_progress: Callable[[int], None],
         on_death: Callable[[str], None],
         held: tuple[int, ...] = (),
+        quality: Quality = "share",
     ) -> None:
         self._on_progress = on_progress
         self._on_death = on_death
         self._closing = False
         self._said: deque[str] = deque(maxlen=20)
         self._process = subprocess.Popen(
-            _recording_command(program, path, size, fps, metadata),
+            _recording_command(program, path, size, fps, metadata, quality),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -136,39 +139,57 @@ class Encoder:
             self._on_death(plain_reason("\n".join(self._said), status))
 
 
-def make_fast_start(program: str, recorded: Path, finished: Path) -> None:
-    """Copy a recording to a file whose tables come first, so that it plays while it loads.
+_REASONS = {
+    "No space left on device": "the disk is full",
+    "Disk quota exceeded": "your disk quota is used up",
+    "File too large": "the file may not grow any further (a limit on the size of files)",
+    "Read-only file system": "the disk can only be read",
+    "Permission denied": "you may not write there",
+    "Unknown encoder": "this ffmpeg lacks an encoder for it; use the one of imageio-ffmpeg",
+}
 
-    Raises:
-        EncoderError: the copy could not be written.
-    """
-    command = [program, "-hide_banner", "-nostdin", "-loglevel", "error", "-i", str(recorded)]
-    command += ["-map", "0", "-c", "copy", "-map_metadata", "0", "-movflags", "+faststart"]
-    done = subprocess.run(
-        [*command, "-f", "mp4", "-y", str(finished)], capture_output=True, check=False
-    )
-    if done.returncode:
-        raise EncoderError(plain_reason(done.stderr.decode(errors="replace"), done.returncode))
+
+def known_reason(said: str) -> str:
+    """What a message of the system or of ffmpeg means, in plain words; '' if that is unknown."""
+    return next((reason for words, reason in _REASONS.items() if words in said), "")
 
 
 def plain_reason(said: str, status: int) -> str:
     """What went wrong in ffmpeg, from its messages and its exit status."""
-    if "No space left on device" in said:
-        return "the disk is full"
-    if "Disk quota exceeded" in said:
-        return "your disk quota is used up"
-    if "File too large" in said or status == -_OVER_SIZE_LIMIT:
-        return "the file may not grow any further (a limit on the size of files)"
-    if "Unknown encoder 'libx264'" in said:
-        return "this ffmpeg has no H.264 encoder (libx264); use the one of imageio-ffmpeg"
+    if known := known_reason("File too large" if status == -_OVER_SIZE_LIMIT else said):
+        return known
     if os.name == "posix" and status < 0:
         return f"the encoder ffmpeg was ended from outside (signal {-status})"
     last = said.strip().splitlines()[-1:] or ["no message"]
     return f"the encoder ffmpeg failed: {last[0]}"
 
 
+# Players assume BT.709 in a movie of this size; the numbers are made so, and tagged.
+_EXACT = "bicubic+accurate_rnd+full_chroma_int+full_chroma_inp"
+_TAGS = "range=tv:colorspace=bt709:color_primaries=bt709:color_trc=bt709"
+
+
+def in_bt709(pixels: str) -> str:
+    """The filter that turns pictures into pixels of that kind, as BT.709 has them."""
+    scale = f"scale=out_color_matrix=bt709:out_range=tv:flags={_EXACT}"
+    return f"{scale},format={pixels},setparams={_TAGS}"
+
+
+# Preset and rate: what is recorded must be encoded while it is simulated.
+_CODECS: Mapping[Quality, tuple[str, ...]] = {
+    "share": ("-vf", in_bt709("yuv420p"), "-c:v", "libx264", "-preset", "veryfast", "-crf", "18"),
+    "high": ("-vf", in_bt709("yuv444p"), "-c:v", "libx264", "-preset", "veryfast", "-crf", "14"),
+    "lossless": ("-c:v", "libx264rgb", "-preset", "ultrafast", "-qp", "0"),
+}
+
+
 def _recording_command(
-    program: str, path: Path, size: tuple[int, int], fps: float, metadata: Mapping[str, str]
+    program: str,
+    path: Path,
+    size: tuple[int, int],
+    fps: float,
+    metadata: Mapping[str, str],
+    quality: Quality,
 ) -> list[str]:
     command = [program, "-hide_banner", "-nostdin", "-loglevel", "error"]
     command += ["-progress", "pipe:1", "-stats_period", "0.05"]
@@ -176,29 +197,17 @@ def _recording_command(
     # Nothing is unknown about raw pictures, so ffmpeg need not wait for some to look at.
     command += ["-probesize", "32", "-analyzeduration", "0"]
     command += ["-framerate", f"{fps:.12g}", "-i", "pipe:0", "-an", "-fps_mode", "passthrough"]
-    # Players assume BT.709 in a movie of this size; the numbers are made so, and tagged.
-    exact = "bicubic+accurate_rnd+full_chroma_int+full_chroma_inp"
-    tags = "range=tv:colorspace=bt709:color_primaries=bt709:color_trc=bt709"
-    scale = f"scale=out_color_matrix=bt709:out_range=tv:flags={exact}"
-    command += ["-vf", f"{scale},format=yuv420p,setparams={tags}", "-c:v", "libx264"]
-    command += ["-preset", "veryfast", "-tune", "zerolatency", "-crf", "18"]
+    command += [*_CODECS[quality], "-tune", "zerolatency"]
     command += ["-threads", str(min(8, os.cpu_count() or 1)), "-g", str(max(1, round(fps)))]
     command += ["-movflags", "+frag_keyframe+empty_moov+default_base_moof"]
     command += ["-frag_duration", "500000", "-flush_packets", "1"]
-    if "title" in metadata:
-        command += ["-metadata", f"title={metadata['title']}"]
-    comment = {name: _readable(text) for name, text in metadata.items()}
-    command += ["-metadata", f"comment={json.dumps(comment, ensure_ascii=False, sort_keys=True)}"]
-    return [*command, "-f", "mp4", "-y", str(path)]
+    return [*command, *metadata_options(metadata), "-f", "mp4", "-y", str(path)]
 
 
-def _readable(text: str) -> object:
-    """A text that is JSON itself is written as such, and not as one quoted string."""
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return text
-    return value if isinstance(value, dict | list) else text
+def metadata_options(metadata: Mapping[str, str]) -> list[str]:
+    """What writes the metadata into a file: the title, and all of it as the comment."""
+    title = ["-metadata", f"title={metadata['title']}"] if "title" in metadata else []
+    return [*title, "-metadata", f"comment={comment_of(metadata)}"]
 
 
 def _widen(pipe) -> None:

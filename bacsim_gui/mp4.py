@@ -6,11 +6,12 @@ A file is a sequence of boxes, each its size, its kind and its content, which ma
 and its data (`mdat`); a finished file has all tables in its head.
 """
 
-import json
 import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
+
+from bacsim_gui.movie_formats import metadata_of
 
 Box = tuple[bytes, int, int]
 
@@ -51,14 +52,7 @@ def metadata(path: Path) -> dict[str, str]:
                         file.seek(text + 8)
                         value = file.read(stop - text - 8).decode("utf-8", "replace")
                         found[_TEXTS.get(kind, "")] = value
-    found.pop("", None)
-    comment = found.pop("comment", None)
-    if comment is not None:
-        try:
-            found.update((key, _text(value)) for key, value in json.loads(comment).items())
-        except (ValueError, AttributeError):
-            found["comment"] = comment
-    return found
+    return metadata_of(found.get("title"), found.get("comment"))
 
 
 _SAMPLE_SIZES = [b"trak", b"mdia", b"minf", b"stbl", b"stsz"]
@@ -90,10 +84,6 @@ def _find(file: BinaryIO, start: int, end: int, path: list[bytes]) -> list[tuple
     if len(path) == 1:
         return found
     return [inner for at, to in found for inner in _find(file, at, to, path[1:])]
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _number(file: BinaryIO, at: int) -> int:

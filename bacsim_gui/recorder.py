@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Recording a movie: states go in, an MP4 file comes out. No Qt, no OpenGL, no JAX.
+"""Recording a movie: states go in, a file comes out. No Qt, no OpenGL, no JAX.
 
 A process of its own draws and encodes, so neither the window nor the engine does any of it, the
 picture has its own size, and a crash here harms no recording. No frame is ever dropped: where
@@ -24,8 +24,17 @@ from bacsim_gui import movie_protocol as protocol
 from bacsim_gui.bootstrap import child_environment
 from bacsim_gui.colors import colors
 from bacsim_gui.encoder import EncoderError, ffmpeg_program
-from bacsim_gui.movie_files import free_paths, part_path
-from bacsim_gui.mp4 import frame_count
+from bacsim_gui.movie_files import delete as delete_recording
+from bacsim_gui.movie_files import frame_count, reserve
+from bacsim_gui.movie_formats import (
+    GIF_FPS,
+    GIF_SIDE,
+    MOVIES,
+    PICTURE,
+    QUALITIES,
+    Quality,
+    ending,
+)
 from bacsim_gui.scene import Scene
 from bacsim_gui.view import View, checked
 
@@ -42,6 +51,7 @@ _AHEAD_SECONDS = 0.75
 _QUEUE_BYTES = 64 << 20
 _LARGEST_SIDE = 16384
 _FFMPEG_END_SECONDS = 20.0
+_CANCEL_SECONDS = 5.0
 
 
 class RecordingError(RuntimeError):
@@ -52,18 +62,23 @@ class Recorder:
     """Records one movie; may be used from any thread.
 
     While it records, the movie is NAME.part.mp4, which plays even if everything is killed, except
-    for its last two seconds at most. `finish` makes it NAME.mp4. An existing file is never
-    overwritten: the movie takes the next free name, NAME-2.mp4 and so on.
+    for its last two seconds at most. `finish` makes it NAME.mp4, NAME.webm or NAME.gif. Pictures
+    are gathered in the folder NAME.part, which becomes NAME. An existing file is never overwritten:
+    the movie takes the next free name, NAME-2.mp4 and so on.
 
     Args:
-        path: where the movie goes; ends in .mp4.
-        size: width and height in pixels, both even.
+        path: where the movie goes. Its ending decides what it is: .mp4, .webm, .gif, .png (one
+            picture, of the first state that is put; others are not taken), or none: a folder of
+            PNG pictures, 000000.png and so on.
+        size: width and height in pixels, of a movie both even.
         fps: frames a second of the movie, 2 to 240.
         view: how the states are looked at.
         metadata: texts about the movie, for the file: `title` becomes its title, and all of it
             its comment, as JSON, with our version as `bacsim`.
         frames: how many frames the movie is to have, if that is known; only written down, so that
             an interrupted recording can say what it lacks.
+        quality: "share" for a movie that plays everywhere, its rods drawn at twice the size;
+            "high" keeps the colour of every pixel, "lossless" is exact.
 
     Attributes:
         path: where the movie will be, once the free name is known.
@@ -84,15 +99,21 @@ class Recorder:
         view: View | None = None,
         metadata: Mapping[str, str] | None = None,
         frames: int | None = None,
+        quality: Quality | str = QUALITIES[0],
     ) -> None:
         view = View() if view is None else checked(view)
         colors(view.colormap)
-        check(size, fps)
+        check(size, fps, Path(path))
+        if quality not in QUALITIES:
+            raise RecordingError(
+                f"quality = {quality!r} is unknown: use one of {', '.join(QUALITIES)}."
+            )
         about = {"bacsim": __version__, **{k: str(text) for k, text in (metadata or {}).items()}}
         if frames is not None:
             about["frames_asked"] = str(frames)
         try:
-            program = ffmpeg_program()
+            self._kind = _ending(Path(path))
+            program = ffmpeg_program() if self._kind in MOVIES else ""
         except EncoderError as missing:
             raise RecordingError(str(missing)) from missing
         self.path, self.part = _reserve(Path(path))
@@ -103,7 +124,9 @@ class Recorder:
         self._view = view
         self._ahead = max(2, int(_AHEAD_SECONDS * fps))
         self._put = self._written = 0
-        self._closed = False
+        self._closed = self._cancelled = False
+        self._replied = False  # with a failure
+        self._finishing: float | None = None
         self._error: str | None = None
         self._done: Path | None = None
         self._last_words: deque[str] = deque(maxlen=40)
@@ -117,6 +140,7 @@ class Recorder:
             "view": view.to_dict(),
             "metadata": about,
             "ffmpeg": program,
+            "quality": quality,
         }
         self._threads = [
             threading.Thread(target=job, args=arguments, name=f"recorder-{name}", daemon=True)
@@ -133,6 +157,11 @@ class Recorder:
     def frames_written(self) -> int:
         """Frames that are encoded; up to half a second of them is not in the file yet."""
         return self._written
+
+    @property
+    def finishing(self) -> float | None:
+        """The share of the wanted file that is made from the recording; None before that."""
+        return self._finishing
 
     @property
     def error(self) -> str | None:
@@ -165,6 +194,8 @@ class Recorder:
                 raise RecordingError(self._error)
             if self._closed:
                 raise RecordingError(f"The movie {self.path} is finished already.")
+            if self._kind == PICTURE and self._put:
+                return
             self._view = self._view if view is None else view
             self._waiting.append((scene, self._view))
             self._put += 1
@@ -174,8 +205,8 @@ class Recorder:
         """Write what is left, and wait until the movie is complete; returns where it is.
 
         Raises:
-            RecordingError: the recording has failed, or has no frame. What was recorded stays as
-                `part`.
+            RecordingError: the recording has failed, has no frame, or `cancel` was called. What
+                was recorded stays as `part`.
         """
         with self._changed:
             self._closed = True
@@ -192,6 +223,15 @@ class Recorder:
             raise RecordingError(self._error or "")
         return self._done
 
+    def cancel(self) -> None:
+        """End the making of the wanted file, which `finish` waits for; `part` stays.
+
+        Does nothing before `finish` is called, and to what is finished.
+        """
+        with self._changed:
+            self._cancelled = self._closed
+            self._changed.notify_all()
+
     def abandon(self, *, delete: bool = False) -> None:
         """Stop at once; what was recorded stays as `part`, or is deleted."""
         with self._changed:
@@ -200,13 +240,17 @@ class Recorder:
             if self._error is None:
                 kept = "" if delete else f" What was recorded until then is in {self.part}."
                 self._error = f"The recording was stopped.{kept}"
-            self._closed = True
+            self._closed = self._cancelled = True
             self._waiting.clear()
             self._changed.notify_all()
+        if self._finishing is not None:
+            # The process takes what it has made until now away with it.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_CANCEL_SECONDS)
         self._process.kill()
         self._end()
         if delete:
-            self.part.unlink(missing_ok=True)
+            delete_recording(self.part)
 
     def _end(self) -> None:
         """Wait for the process and the threads to end."""
@@ -230,6 +274,10 @@ class Recorder:
                     protocol.send_frame(pipe, scene)
                 if self._error is None:
                     protocol.send(pipe, protocol.FINISH)
+                    self._wait_for_end(or_cancel=True)
+                    if self._cancelled:
+                        protocol.send(pipe, protocol.CANCEL)
+                        self._wait_for_end()
         except OSError:
             pass  # the process is gone; its last reply, or the lack of one, tells why
 
@@ -247,6 +295,13 @@ class Recorder:
             self._changed.notify_all()
             return waiting
 
+    def _wait_for_end(self, or_cancel: bool = False) -> None:
+        """Wait until the process has said how the recording ended."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: (or_cancel and self._cancelled) or self._done or self._replied
+            )
+
     def _read_replies(self) -> None:
         """Thread: follow how far the process is, and how it ends."""
         pipe = self._process.stdout
@@ -258,6 +313,9 @@ class Recorder:
         except (OSError, protocol.ProtocolError) as problem:
             self._fail(f"its answer could not be read ({problem})")
         if self._done is None:
+            with self._changed:
+                self._replied = True
+                self._changed.notify_all()
             status = self._process.wait()
             how = f"signal {-status}" if status < 0 else f"exit status {status}"
             # Without the process ffmpeg finishes its file, and holds the messages open until then.
@@ -268,7 +326,11 @@ class Recorder:
         """Act on one reply."""
         if "error" in reply:
             self._fail(str(reply["error"]))
+        if "cancelled" in reply:
+            self._fail(f"the making of {self.path.name} was cancelled")
         with self._changed:
+            self._replied = self._replied or "error" in reply or "cancelled" in reply
+            self._finishing = reply.get("making", self._finishing)
             self._written = max(self._written, int(reply.get("written", 0)))
             if "done" in reply:
                 self._done = Path(reply["done"])
@@ -295,36 +357,42 @@ class Recorder:
                 self._last_words.append(line.decode(errors="replace").rstrip())
 
 
-def check(size: tuple[int, int], fps: float) -> None:
-    """Raise `RecordingError` for a size or a rate that no movie can have."""
+def check(size: tuple[int, int], fps: float, path: Path | None = None) -> None:
+    """Raise `RecordingError` for a size or a rate that no movie can have, or not that one."""
+    kind = ".mp4" if path is None else _ending(path)
+    largest = GIF_SIDE if kind == ".gif" else _LARGEST_SIDE
     for name, value in zip(("width", "height"), size, strict=True):
-        if not isinstance(value, int) or not 16 <= value <= _LARGEST_SIDE:
-            raise RecordingError(f"{name} = {value} is not possible: use 16 to {_LARGEST_SIDE}.")
-        if value % 2:
+        if not isinstance(value, int) or not 16 <= value <= largest:
+            of = " in a GIF" if kind == ".gif" else ""
+            raise RecordingError(f"{name} = {value} is not possible{of}: use 16 to {largest}.")
+        if value % 2 and kind in MOVIES:
             raise RecordingError(
                 f"{name} = {value} is odd, which H.264 movies cannot be: use {value - 1} or "
                 f"{value + 1}."
             )
-    if not 2 <= fps <= 240:
-        raise RecordingError(f"fps = {fps:g} is not possible: use 2 to 240 frames a second.")
+    fastest, of = (GIF_FPS, " in a GIF") if kind == ".gif" else (240, "")
+    if not 2 <= fps <= fastest:
+        raise RecordingError(
+            f"fps = {fps:g} is not possible{of}: use 2 to {fastest} frames a second."
+        )
+
+
+def _ending(path: Path) -> str:
+    try:
+        return ending(path)
+    except ValueError as problem:
+        raise RecordingError(str(problem)) from problem
 
 
 def _reserve(wanted: Path) -> tuple[Path, Path]:
-    """Find a free name for a movie and create the file in which it is recorded."""
-    if wanted.suffix.lower() != ".mp4":
-        raise RecordingError(f"{wanted} does not end in .mp4, which is what bacsim records.")
+    """Find a free name and create that in which it is recorded."""
     try:
-        wanted.parent.mkdir(parents=True, exist_ok=True)
-        for path in free_paths(wanted):
-            part = part_path(path)
-            with contextlib.suppress(FileExistsError), part.open("xb"):
-                return path, part
+        return reserve(wanted)
     except OSError as problem:
         raise RecordingError(
             f"The movie cannot be written to the folder {wanted.parent}: {problem.strerror}. "
             "Choose another folder."
         ) from problem
-    raise AssertionError("there is always another name")
 
 
 def _start_process() -> subprocess.Popen[bytes]:
@@ -349,8 +417,12 @@ def _what_is_left(part: Path, put: int) -> str:
     try:
         frames = frame_count(part)
     except (OSError, ValueError):
-        frames = 0
+        return "Nothing is left of it."
     if frames == 0:
-        part.unlink(missing_ok=True)
+        # The folder may be read-only by now.
+        with contextlib.suppress(OSError):
+            delete_recording(part)
         return "Nothing was recorded."
+    if part.suffix != ".mp4":
+        return f"The first {frames} of {put} pictures are in {part}."
     return f"The first {frames} of {put} frames are in {part}, which can be played."
