@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -83,13 +84,25 @@ def install_system_packages(*, tests: bool, native: bool) -> None:
         )
     try:
         apt_install(missing, prefix)
-    except SetupError:
-        if not optional:
-            raise
+        if machine.COMPILER_PACKAGE in missing and not machine.compiler():
+            raise SetupError("\napt-get reported no error, but there is no C++ compiler now either")
+    except SetupError as error:
+        if optional:
+            failure = machine.apt_failure(str(error))
+            print(f"{machine.COMPILER_PACKAGE} could not be installed: {failure}", flush=True)
+            return
+        line = machine.install_line(missing, sudo=bool(prefix))
+        raise SetupError(
+            f"apt-get could not install the system packages:{error}\n"
+            f"Run this line to see more, then make again:\n\n{line}\n"
+        ) from None
 
 
 def apt_install(missing: list[str], prefix: list[str]) -> None:
-    """Install Debian packages, with `prefix` before the commands, and show how it goes."""
+    """Install Debian packages, with `prefix` before the commands, and show how it goes.
+
+    Raises SetupError with apt-get's last lines.
+    """
     print(f"System packages to install: {' '.join(missing)}", flush=True)
     progress = Progress()
     total = 0
@@ -104,17 +117,10 @@ def apt_install(missing: list[str], prefix: list[str]) -> None:
             progress.show("  " + line)
 
     apt = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"]
-    wait = ["-o", "DPkg::Lock::Timeout=300"]
-    try:
-        with progress:
-            stream([*apt, "update"], on_line)
-            stream([*apt, *wait, "install", "-y", "--no-install-recommends", *missing], on_line)
-    except SetupError as error:
-        line = machine.install_line(missing, sudo=bool(prefix))
-        raise SetupError(
-            f"apt-get could not install the system packages:{error}\n"
-            f"Run this line to see more, then make again:\n\n{line}\n"
-        ) from None
+    install = ["-o", "DPkg::Lock::Timeout=300", "install", "-y", "--no-install-recommends"]
+    with progress:
+        stream([*apt, "update"], on_line)
+        stream([*apt, *install, *map(machine.apt_name, missing)], on_line)
     print(f"  {total} system packages are installed", flush=True)
 
 
@@ -254,7 +260,11 @@ def install_project() -> None:
         print("Building the native code", flush=True)
     how = ["--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "-q"]
     try:
-        stream([str(PYTHON), "-m", "pip", "install", *how, "-e", str(ROOT)], lambda line: None)
+        stream(
+            [str(PYTHON), "-m", "pip", "install", *how, "-e", str(ROOT)],
+            lambda line: None,
+            machine.compiler_settings(),
+        )
     except SetupError as error:
         raise SetupError(f"pip could not install bacsim itself:{error}") from None
 
@@ -268,18 +278,22 @@ def tell_of_native_code(*, tests: bool) -> None:
     """Say what is lost where the native code is not there; with `tests` raise SetupError."""
     if native_is_built():
         return
-    compiler = machine.compiler()
+    compiler, asked = machine.compiler(), machine.asked_compiler()
+    reason = "needs a C++ compiler, and there is none"
     if compiler:
-        remedy = (
-            f"To see what {compiler} says: "
-            f"{PYTHON} -m pip install -v --no-deps --no-build-isolation -e {ROOT}"
-        )
+        reason = "could not be built"
+        settings = [f"{name}={value}" for name, value in machine.compiler_settings().items()]
+        pip = [str(PYTHON), "-m", "pip", "install", "-v", "--no-deps", "--no-build-isolation"]
+        command = shlex.join(["env", *settings, *pip, "-e", str(ROOT)])
+        remedy = f"To see what {compiler} says: {command}"
+    elif asked:
+        reason = f"needs a C++ compiler, and there is no {asked}, which CXX names"
+        remedy = "Name another one or unset CXX, then run make again."
     elif shutil.which("apt-get"):
         line = machine.install_line([machine.COMPILER_PACKAGE], sudo=bool(shutil.which("sudo")))
         remedy = f"To get it run this, then make again: {line}"
     else:
         remedy = "To get it install a C++ compiler, GCC or Clang, then run make again."
-    reason = "could not be built" if compiler else "needs a C++ compiler, and there is none"
     if tests:
         raise SetupError(f"The native code {reason}, and the tests need it. {remedy}")
     lost = "without it bacsim runs 4 to 6 times slower on the CPU"
@@ -415,7 +429,7 @@ def run(arguments: list[str]) -> None:
         program = str(VENV / "bin" / "bacsim-gui")
         os.execve(program, [program, *arguments], child_environment())
     movie = ROOT / "swarm.mp4"
-    print(f"{reason}\nTen seconds are rendered to a movie instead.", flush=True)
+    print(f"{reason}\nA movie is rendered instead.", flush=True)
     program = str(VENV / "bin" / "bacsim")
     what = ["movie", "--seconds", "10", "--out", str(movie), *arguments]
     sys.exit(subprocess.run([program, *what], env=child_environment(), check=False).returncode)

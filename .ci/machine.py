@@ -64,16 +64,29 @@ def missing_of(wanted: tuple[str, ...], installed: set[str]) -> list[str]:
     return [name for name in wanted if not {name, name + "t64"} & installed]
 
 
+def asked_compiler() -> str:
+    """Return the compiler that $CXX names, without its flags; empty where it names none."""
+    return next(iter(os.environ.get("CXX", "").split()), "")
+
+
 def compiler() -> str | None:
     """Find the C++ compiler that builds the native code: that of $CXX, or one on the path."""
-    names = os.environ.get("CXX", "").split()[:1] or ["c++", "g++", "clang++"]
+    asked = asked_compiler()
+    names = [asked] if asked else ["c++", "g++", "clang++"]
     return next((found for name in names if (found := shutil.which(name))), None)
+
+
+def compiler_settings() -> dict[str, str]:
+    """Return the environment variable that has the native code built by `compiler()`."""
+    found = compiler()
+    return {"CXX": os.environ.get("CXX", "").strip() or found} if found else {}
 
 
 def missing_packages(*, tests: bool, native: bool = False) -> list[str]:
     """List the Debian packages that this machine lacks.
 
-    With `tests` those for the tests too, with `native` a C++ compiler where there is none.
+    With `tests` those for the tests too, with `native` a C++ compiler where there is none, unless
+    the user has named one: another one would not help.
     """
     wanted = WINDOW_PACKAGES + (TEST_PACKAGES if tests else ())
     names = [spelling for name in wanted for spelling in (name, name + "t64")]
@@ -87,7 +100,7 @@ def missing_packages(*, tests: bool, native: bool = False) -> list[str]:
     missing = missing_of(wanted, {line[0] for line in lines if line[1:] == ["installed"]})
     if not has_venv():
         missing.insert(0, venv_package(sys.executable, sys.version_info[:2]))
-    if native and not compiler():
+    if native and not compiler() and not asked_compiler():
         missing.append(COMPILER_PACKAGE)
     return missing
 
@@ -120,9 +133,30 @@ def may_install() -> list[str] | None:
     return None
 
 
+def apt_name(package: str) -> str:
+    """Return what has apt-get install `package` or fail.
+
+    A name with a + that it does not know, as before its first update, is a regular expression to
+    apt-get: g++ fits every package with a g. So it gets one that fits only that name.
+    """
+    return f"^{re.escape(package)}$" if "+" in package else package
+
+
+def apt_failure(output: str) -> str:
+    """Pick from apt-get's last lines its first error, of which later ones are consequences."""
+    lines = output.strip().splitlines() or ["apt-get stopped without a word"]
+    errors = [line.removeprefix("E: ") for line in lines if line.startswith("E: ")]
+    return (errors or lines[-1:])[0].strip()
+
+
 def install_line(packages: list[str], *, sudo: bool) -> str:
-    """Return the one line that a user runs to install `packages`."""
-    command = "apt-get update && {}apt-get install -y --no-install-recommends " + " ".join(packages)
+    """Return the one line that a user runs, in any shell like sh, to install `packages`."""
+    # In double quotes, since the line of su is in single ones.
+    names = [
+        '"' + name.replace("$", r"\$") + '"' if name.startswith("^") else name
+        for name in map(apt_name, packages)
+    ]
+    command = "apt-get update && {}apt-get install -y --no-install-recommends " + " ".join(names)
     if sudo:
         return "sudo " + command.format("sudo ")
     return "su -c '" + command.format("") + "'"

@@ -69,13 +69,18 @@ def child_environment() -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if key not in dropped}
 
 
-def stream(command: list[str], on_line: Callable[[str], object]) -> None:
-    """Run `command`, hand each line of its output to `on_line`, and raise with its last lines."""
+def stream(
+    command: list[str], on_line: Callable[[str], object], settings: dict[str, str] | None = None
+) -> None:
+    """Run `command`, hand each line of its output to `on_line`, and raise with its last lines.
+
+    `settings` are environment variables for it besides those that are inherited.
+    """
     last: collections.deque[str] = collections.deque(maxlen=15)
     with subprocess.Popen(
         command,
         cwd=ROOT,
-        env=child_environment(),
+        env={**child_environment(), **(settings or {})},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

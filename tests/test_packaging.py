@@ -3,6 +3,7 @@
 
 import importlib
 import importlib.metadata
+import importlib.util
 import os
 import re
 import shutil
@@ -233,6 +234,20 @@ def test_where_nothing_can_be_compiled_the_wheel_is_built_without_native_code(
 
 
 @pytest.mark.slow
+def test_an_installation_without_set_up_takes_the_first_compiler_on_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    pytest.importorskip("scikit_build_core", reason="make setup installs the build backend")
+    (tmp_path / "bin").mkdir()
+    called = tmp_path / "called"
+    put_program(tmp_path / "bin", "c++", f"touch {called}; exit 1")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    monkeypatch.delenv("CXX", raising=False)
+    build_wheel(tmp_path)
+    assert called.exists()  # and not the one that this Python was built with
+
+
+@pytest.mark.slow
 def test_an_installed_program_finds_its_assets_and_tells_its_version(wheel: Path, tmp_path: Path):
     zipfile.ZipFile(wheel).extractall(tmp_path)
     code = (
@@ -254,6 +269,38 @@ def test_an_installed_program_finds_its_assets_and_tells_its_version(wheel: Path
         for target in ("avx512", "avx2", "plain")
     )
     assert PYPROJECT["project"]["version"] in lines[3]
+
+
+@pytest.mark.parametrize(
+    ("beside", "variable", "remedy"),
+    [
+        (["Makefile"], None, "make setup"),
+        (["Makefile", "engine/native/bacsim_native.so"], None, "Remove that file.*make setup"),
+        ([], None, "compiler.*install bacsim again"),
+        (["engine/native/bacsim_native.so"], None, "compiler.*install bacsim again"),
+        (["Makefile"], "/nowhere/bacsim_native.so", "BACSIM_NATIVE"),
+    ],
+    ids=["checkout", "checkout, broken", "installed", "installed, broken", "named"],
+)
+def test_the_remedy_fits_how_bacsim_came_here(tmp_path, monkeypatch, beside, variable, remedy):
+    monkeypatch.delenv("BACSIM_NATIVE", raising=False)
+    if variable:
+        monkeypatch.setenv("BACSIM_NATIVE", variable)
+    copy = tmp_path / "engine" / "native" / "library.py"
+    copy.parent.mkdir(parents=True)
+    shutil.copy(environment.NATIVE / "library.py", copy)
+    for name in beside:
+        (tmp_path / name).write_text("broken")
+    spec = importlib.util.spec_from_file_location("copied_library", copy)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = module.native()
+    assert not found.target
+    assert re.search(remedy, found.problem)
+    told = ["make setup", "install bacsim again", "BACSIM_NATIVE"]
+    assert sum(words in found.problem for words in told) == 1
 
 
 # System packages
@@ -289,11 +336,17 @@ def bare_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def put_compiler(folder: Path, name: str) -> str:
-    """Lay something down that can be run under the name of a compiler."""
-    (folder / name).write_text("#!/bin/sh\n")
+def put_program(folder: Path, name: str, script: str) -> str:
+    """Lay a program down that does what `script` says."""
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
     (folder / name).chmod(0o755)
     return str(folder / name)
+
+
+def put_compiler(folder: Path, name: str) -> str:
+    """Lay something down that can be run under the name of a compiler."""
+    return put_program(folder, name, "")
 
 
 debian = pytest.mark.skipif(not shutil.which("dpkg-query"), reason="tells of Debian's packages")
@@ -309,6 +362,49 @@ def test_any_cxx_compiler_will_do_and_that_of_the_environment_is_asked_first(
     assert machine.compiler() == str(bare_path / "my++")
     monkeypatch.setenv("CXX", "/nowhere/c++")
     assert machine.compiler() is None
+
+
+def test_pip_builds_with_the_compiler_that_was_found_and_the_hint_names_it(
+    bare_path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    python = put_program(tmp_path, "my python", f'echo "$CXX" > "{tmp_path}/cxx"')
+    monkeypatch.setattr(environment, "PYTHON", Path(python))
+    monkeypatch.setattr(environment, "NATIVE", tmp_path / "native")
+
+    def taken() -> tuple[str, str]:
+        """The compiler that pip was given, and that which the hint gives it when it is run."""
+        environment.install_project()
+        given = (tmp_path / "cxx").read_text().strip()
+        (tmp_path / "cxx").unlink()
+        environment.tell_of_native_code(tests=False)
+        _, _, hint = capsys.readouterr().out.rpartition(" says: ")
+        clean = {"PATH": os.defpath}
+        subprocess.run(["/bin/sh", "-c", hint], env=clean, check=True)
+        return given, (tmp_path / "cxx").read_text().strip()
+
+    clang = put_compiler(bare_path, "c++")
+    assert taken() == (clang, clang)
+    monkeypatch.setenv("CXX", f"{put_compiler(bare_path, 'my++')} -m64")
+    assert taken() == (f"{bare_path}/my++ -m64",) * 2
+
+
+@debian
+def test_a_compiler_that_was_asked_for_and_is_not_there_is_named_and_no_other_installed(
+    bare_path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    monkeypatch.setattr(environment, "NATIVE", tmp_path)
+    monkeypatch.setenv("CXX", "/nowhere/c++ -m64")
+    assert "g++" not in machine.missing_packages(tests=False, native=True)
+    environment.tell_of_native_code(tests=False)
+    said = capsys.readouterr().out
+    assert "no /nowhere/c++, which CXX names" in said
+    assert "apt-get" not in said
 
 
 @debian
@@ -328,8 +424,57 @@ def test_set_up_goes_on_without_a_compiler_that_it_may_not_install_but_the_tests
     assert not machine.missing_packages(tests=True)  # this is make test, which installed them
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     environment.install_system_packages(tests=False, native=True)
-    with pytest.raises(steps.SetupError, match=r"needs root[^$]*install[^$]* g\+\+'"):
+    with pytest.raises(steps.SetupError, match=r"needs root[\s\S]*apt-get install .*g\\\+\\\+"):
         environment.install_system_packages(tests=True, native=True)
+
+
+@pytest.fixture
+def apt(bare_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Root on a Debian that lacks only a compiler; the file that apt-get is to be laid down as."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(machine, "is_debian", lambda text: True)
+    monkeypatch.setattr(machine, "WINDOW_PACKAGES", ())
+    put_program(bare_path, "dpkg-query", "exit 1")
+    (bare_path / "env").symlink_to(shutil.which("env", path=os.defpath) or "env")
+    return bare_path / "apt-get"
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        (
+            "case $* in *update) exit 0;; esac\n"
+            "echo Reading\necho 'E: Unable to locate package x'\necho 'E: By regex no'; exit 100",
+            "Unable to locate package x",
+        ),
+        ("echo Reading; echo No network; exit 1", "No network"),
+        ("echo 0 newly installed", "there is no C++ compiler now either"),
+        ("exit 1", "without a word"),
+    ],
+    ids=["not known", "no error line", "nothing installed", "no words"],
+)
+def test_a_compiler_that_could_not_be_installed_is_told_in_one_line(
+    apt: Path, capsys: pytest.CaptureFixture[str], script: str, words: str
+):
+    put_program(apt.parent, apt.name, script)
+    environment.install_system_packages(tests=False, native=True)
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("g++ could not be installed: ")
+    assert last.endswith(words)
+    with pytest.raises(steps.SetupError, match="Run this line to see more"):
+        environment.install_system_packages(tests=True, native=True)
+
+
+def test_apt_get_is_asked_for_that_compiler_alone(
+    apt: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    made = f"printf '#!/bin/sh' > {apt.parent}/g++; /bin/chmod 755 {apt.parent}/g++"
+    put_program(apt.parent, apt.name, f'for a; do echo "$a"; done > {tmp_path}/asked; {made}')
+    environment.install_system_packages(tests=False, native=True)
+    assert "could not" not in capsys.readouterr().out
+    pattern = (tmp_path / "asked").read_text().splitlines()[-1]
+    names = ["g++", "g++-12", "libgcc1", "gg", "g", "lib32g++"]
+    assert [name for name in names if re.search(pattern, name)] == ["g++"]
 
 
 def test_what_is_lost_without_native_code_is_told_in_one_line(
@@ -365,6 +510,24 @@ def test_the_line_to_run_is_one_line_with_or_without_sudo():
     assert without == (
         "su -c 'apt-get update && apt-get install -y --no-install-recommends libegl1'"
     )
+
+
+@pytest.mark.parametrize("sudo", [True, False])
+def test_the_line_to_run_hands_each_name_on_through_the_shell(sudo: bool, tmp_path: Path):
+    put_program(tmp_path, "sudo", 'exec "$@"')
+    put_program(tmp_path, "su", '[ "$1" = -c ] && exec /bin/sh -c "$2"')
+    put_program(tmp_path, "apt-get", 'for a; do echo "$a"; done')
+    line = machine.install_line(["libegl1", "g++", "libglib2.0-0"], sudo=sudo)
+    assert "\n" not in line
+    said = subprocess.run(
+        ["/bin/sh", "-c", line],
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    assert said[:2] == ["update", "install"]
+    assert said[-3:] == ["libegl1", r"^g\+\+$", "libglib2.0-0"]
 
 
 @pytest.mark.parametrize(
@@ -515,3 +678,18 @@ def test_make_run_opens_a_window_only_where_a_display_answers(monkeypatch: pytes
     assert "':4711'" in environment.no_window_reason()
     monkeypatch.delenv("DISPLAY")
     assert "no display" in environment.no_window_reason()
+
+
+def test_make_run_promises_no_more_than_the_movie_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+):
+    (tmp_path / "bin").mkdir()
+    put_program(tmp_path / "bin", "bacsim", 'echo "$*"; exit 3')
+    monkeypatch.setattr(environment, "VENV", tmp_path)
+    monkeypatch.setattr(environment, "no_window_reason", lambda: "There is no display.")
+    with pytest.raises(SystemExit) as ended:
+        environment.run(["--seconds", "1"])
+    assert ended.value.code == 3
+    *said, asked = capfd.readouterr().out.splitlines()
+    assert said == ["There is no display.", "A movie is rendered instead."]
+    assert asked.endswith("--seconds 1")

@@ -26,9 +26,6 @@ PARAMS = (
     "sensing_range", "activity_thresh", "activity_width", "tau_a", "D_r", "D_t", "dt",
 )  # fmt: skip
 
-# What a user does to get it.
-REMEDY = "With a C++ compiler (GCC or Clang) at hand, install bacsim again"
-
 
 class Native(NamedTuple):
     """The native code as it is here.
@@ -50,15 +47,15 @@ def native() -> Native:
     found = _file()
     if found is None:
         off = os.environ.get("BACSIM_NATIVE") == "off"
-        return Native("", "BACSIM_NATIVE=off was set" if off else f"it is not installed. {REMEDY}")
+        return Native("", "BACSIM_NATIVE=off was set") if off else _none("it is not installed.")
     try:
         library = ctypes.CDLL(str(found))
         version = library.bacsim_native_version()
         library.bacsim_target.restype = ctypes.c_char_p
     except (OSError, AttributeError) as error:
-        return Native("", f"{found} cannot be loaded: {error}. {REMEDY}")
+        return _none(f"{found} cannot be loaded: {error}.", found)
     if version != VERSION:
-        return Native("", f"{found} belongs to another version of bacsim. {REMEDY}")
+        return _none(f"{found} belongs to another version of bacsim.", found)
     try:
         # First the backend: XLA then refuses here a library that was built with the header of a
         # newer jaxlib. Known before, that library would keep the backend from starting at all.
@@ -67,7 +64,7 @@ def native() -> Native:
             handler = jax.ffi.pycapsule(getattr(library, name))
             jax.ffi.register_ffi_target(name, handler, platform="cpu")
     except RuntimeError as error:
-        return Native("", f"{found} does not fit JAX {jax.__version__}: {error} {REMEDY}")
+        return _none(f"{found} does not fit JAX {jax.__version__}: {error}", found)
     return Native(library.bacsim_target(b"").decode(), "")
 
 
@@ -92,6 +89,20 @@ def default_threads() -> int:
     have = getattr(os, "sched_getaffinity", None)
     cores = len(have(0)) if have else os.cpu_count() or 1
     return max(1, cores - 1)
+
+
+def _none(problem: str, found: Path | None = None) -> Native:
+    """No native code: `problem`, and what a user does about it and the file that was `found`."""
+    if os.environ.get("BACSIM_NATIVE"):
+        remedy = "Unset BACSIM_NATIVE, or name another library in it"
+    elif sys.platform == "win32" or not (Path(__file__).parents[2] / "Makefile").exists():
+        # No checkout, or one that make does not set up.
+        remedy = "With a C++ compiler (GCC or Clang) at hand, install bacsim again"
+    elif found:
+        remedy = "Remove that file, then run make setup"
+    else:
+        remedy = "Run make setup, which builds it or says what is missing"
+    return Native("", f"{problem} {remedy}")
 
 
 def _file() -> Path | None:
