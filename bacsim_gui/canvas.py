@@ -40,6 +40,7 @@ class RodCanvas:
 
     Attributes:
         frame_painted: functions of no argument, each called after a paint on the screen.
+        view_changed: functions of a view, each called when it is looked at in another way.
     """
 
     def __init__(self, view: View | None = None) -> None:
@@ -48,6 +49,7 @@ class RodCanvas:
         self._painter: Painter | None = None
         self._grabbing = False
         self.frame_painted: list[Callable[[], None]] = []
+        self.view_changed: list[Callable[[View], None]] = []
         # VisPy would swap buffers, which Qt does for a QOpenGLWidget, and ask other programs for
         # the resolution of the screen, which nothing here uses.
         self._canvas = app.Canvas(
@@ -109,6 +111,8 @@ class RodCanvas:
         colors(checked(view).colormap)
         self._view = view
         self._native.update()
+        for changed in self.view_changed:
+            changed(view)
 
     def reset_view(self) -> None:
         """Show the whole box."""

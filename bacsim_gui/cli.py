@@ -9,42 +9,43 @@ not before the command line is known to be good.
 import argparse
 import json
 import logging
+import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from bacsim_gui import __version__
-from bacsim_gui.device import device_note
+from bacsim_gui import __version__, record_commands, show
+from bacsim_gui.command import (
+    Commands,
+    RunError,
+    add_command,
+    checked,
+    in_one_line,
+    prepare,
+    say_run,
+)
 from bacsim_gui.flags import (
     PlainParser,
     add_run_flags,
     make_run,
-    number,
     print_anywhere,
     whole,
     whole_numbers,
 )
-from bacsim_gui.logfile import LEVELS, log_path, start_log
-from engine import schema
+from bacsim_gui.logfile import log_path, start_log
+from bacsim_gui.timeline import TimelineError
 from engine.schema import ParameterError
+from engine.snapshot import CheckpointError
+from engine.storage.errors import StorageError
 
 if TYPE_CHECKING:
-    from bacsim_gui.movie import MovieOrder
     from bacsim_gui.presets import Run
-    from bacsim_gui.progress import Progress
 
 logger = logging.getLogger(__name__)
-Found = TypeVar("Found")
 
 # A traced frame is short: the profiler notes every operation of every step.
 TRACE_STEPS, TRACE_FRAMES = 10, 4
-# Seconds; far more than anybody waits for.
-LONGEST_MOVIE = 1e6
-
-
-class RunError(RuntimeError):
-    """A run that failed, in plain words."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -55,50 +56,20 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     made.add_argument("--version", action="version", version=f"bacsim {__version__}")
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    _add_movie(commands)
+    record_commands.add(commands)
+    show.add(commands)
     _add_bench(commands)
     _add_trace(commands)
     text = "say what is installed here and what works"
-    _add_command(commands, "doctor", text, doctor)
+    add_command(commands, "doctor", text, doctor)
     return made
 
 
-def _add_command(
-    commands: "argparse._SubParsersAction[PlainParser]",
-    name: str,
-    text: str,
-    job: Callable[[argparse.Namespace, PlainParser], None],
-) -> PlainParser:
-    command = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
-    command.set_defaults(job=job, command=command)
-    command.add_argument(
-        "--log-level", choices=LEVELS, default="info",
-        help=f"what goes into the log file, {log_path('bacsim')}; default info",
-    )  # fmt: skip
-    return command
-
-
-def _add_movie(commands: "argparse._SubParsersAction[PlainParser]") -> None:
-    text = "simulate, draw and encode a movie (H.264, MP4)"
-    command = _add_command(commands, "movie", text, movie)
-    picture = command.add_argument_group("movie")
-    picture.add_argument(
-        "--out", metavar="FILE", default="swarm.mp4",
-        help="default swarm.mp4; an existing file is kept, and the movie's name gets a number",
-    )  # fmt: skip
-    picture.add_argument("--seconds", metavar="FLOAT", default="10", help="length; default 10")
-    picture.add_argument("--fps", metavar="FLOAT", default="30", help="frames a second; default 30")
-    picture.add_argument(
-        "--size", metavar="WIDTHxHEIGHT", default="1280x720", help="in pixels; default 1280x720"
-    )
-    add_run_flags(command)
-
-
-def _add_bench(commands: "argparse._SubParsersAction[PlainParser]") -> None:
+def _add_bench(commands: "Commands[PlainParser]") -> None:
     from engine.study.bench import Plan
 
     text = "time the kernels on the standard benchmark, compiling apart from running"
-    command = _add_command(commands, "bench", text, bench)
+    command = add_command(commands, "bench", text, bench)
     command.add_argument(
         "--kernels", metavar="NAMES", default=",".join(Plan.kernels),
         help=f"kernels with commas between; default {','.join(Plan.kernels)}",
@@ -125,74 +96,14 @@ def _add_bench(commands: "argparse._SubParsersAction[PlainParser]") -> None:
     command.add_argument("--json", action="store_true", help="print records instead of tables")
 
 
-def _add_trace(commands: "argparse._SubParsersAction[PlainParser]") -> None:
+def _add_trace(commands: "Commands[PlainParser]") -> None:
     text = "profile some frames for ui.perfetto.dev, and sum up the stages of a step"
-    command = _add_command(commands, "trace", text, trace)
+    command = add_command(commands, "trace", text, trace)
     command.add_argument("--out", metavar="DIR", required=True, help="folder for the trace")
     command.add_argument(
         "--frames", metavar="INT", default=str(TRACE_FRAMES), help=f"default {TRACE_FRAMES}"
     )
     add_run_flags(command, K=f"steps of a traced frame; default {TRACE_STEPS}")
-
-
-def movie(arguments: argparse.Namespace, command: PlainParser) -> None:
-    """Make a movie and print where it is."""
-    order, run = _checked(command, lambda: (_movie_order(arguments), make_run(arguments)))
-    _prepare()
-    from bacsim_gui.bootstrap import missing_libraries_message, missing_system_libraries
-
-    missing = missing_system_libraries(headless=True)
-    if missing:
-        raise RunError(missing_libraries_message(missing))
-    from bacsim_gui.movie import MovieError, make_movie
-    from bacsim_gui.movie_files import unfinished_recordings
-    from bacsim_gui.progress import Progress
-    from bacsim_gui.recorder import RecordingError
-
-    with Progress() as progress:
-        _say_run(run, progress)
-        for left in unfinished_recordings(order.out.parent):
-            progress.say(f"Note: {left.message}")
-        steps = run.movie_steps(order.fps)
-        pace = schema.pace(run.params, steps * order.fps)
-        progress.say(
-            f"{order.frames} frames of {steps} steps, each {steps * run.params.dt:.4g} t: active "
-            f"rods pass {pace:.1f} body widths a second of movie."
-        )
-        progress.update(0.0, "compiling")
-        try:
-            path = make_movie(
-                run, order,
-                on_frame=lambda i, n: progress.update(i / n, f"{i} of {n} frames"),
-                on_start=progress.begin,
-            )  # fmt: skip
-        except RecordingError as error:
-            command.error(str(error))
-        except MovieError as error:
-            raise RunError(str(error)) from error
-    print(f"{path.resolve()}: {order.frames} frames, {path.stat().st_size / 1e6:.1f} MB")
-
-
-def _movie_order(arguments: argparse.Namespace) -> "MovieOrder":
-    from bacsim_gui.movie import MovieOrder
-    from bacsim_gui.recorder import RecordingError, check
-
-    width, cross, height = arguments.size.lower().partition("x")
-    if not (cross and width.strip().isdecimal() and height.strip().isdecimal()):
-        raise ParameterError(
-            "size", arguments.size, "is not possible", "Give width and height, as in 1280x720."
-        )
-    order = MovieOrder(
-        Path(arguments.out),
-        seconds=number("seconds", arguments.seconds, 0, LONGEST_MOVIE),
-        fps=number("fps", arguments.fps, 0, 240),
-        size=(int(width), int(height)),
-    )
-    try:
-        check(order.size, order.fps)
-    except RecordingError as error:
-        raise ValueError(str(error)) from error
-    return order
 
 
 def bench(arguments: argparse.Namespace, command: PlainParser) -> None:
@@ -215,7 +126,7 @@ def bench(arguments: argparse.Namespace, command: PlainParser) -> None:
             )
         )
 
-    wanted = _checked(command, plan)
+    wanted = checked(command, plan)
     with Progress() as progress:
         try:
             rows = run(wanted, lambda done: progress.update(done.share, done.doing))
@@ -237,15 +148,15 @@ def trace(arguments: argparse.Namespace, command: PlainParser) -> None:
         frames = whole("frames", arguments.frames, 1) or TRACE_FRAMES
         return run, frames, TRACE_STEPS if arguments.K is None else run.K
 
-    run, frames, K = _checked(command, order)
-    _prepare()
+    run, frames, K = checked(command, order)
+    prepare()
     from bacsim_gui.progress import Progress
     from engine.driver import Driver, SimulationError
     from engine.study.trace import TraceError
     from engine.study.trace import trace as trace_frames
 
     with Progress() as progress:
-        _say_run(run, progress)
+        say_run(run, progress)
         progress.update(0.0, "compiling")
         try:
             driver = Driver(run.setup, run.params, seed=run.seed, start=run.start)
@@ -269,43 +180,6 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word.strip() for word in text.split(",")))
 
 
-def _checked(command: PlainParser, read: Callable[[], Found]) -> Found:
-    """What `read` makes of the command line; what it refuses ends the program with status 2."""
-    try:
-        return read()
-    except (ValueError, OSError) as error:
-        command.error(_in_one_line(error))
-
-
-def _prepare() -> None:
-    """The environment of a program without a window, before JAX is imported."""
-    from bacsim_gui.bootstrap import prepare_headless
-
-    prepare_headless()
-
-
-def _say_run(run: "Run", progress: "Progress") -> None:
-    from engine.kernels import resolve
-    from engine.program import device_name
-
-    setup, phi = run.setup, schema.packing_fraction(run.setup, run.params)
-    choice = resolve(setup)
-    progress.say(
-        f"{run.title}: {setup.rods:,} rods, packing fraction {phi:.2f}, kernel {choice.name} "
-        f"({choice.reason}; code: {choice.code}), seed {run.seed}, on {device_name()}."
-    )
-    for text in (device_note(), *schema.warnings_for(setup, run.params)):
-        if text:
-            progress.say(f"Note: {text}")
-
-
-def _in_one_line(error: BaseException) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror}."
-    return " ".join(str(error).split()) or type(error).__name__
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Follow the command line; the status to leave with."""
     print_anywhere()
@@ -314,12 +188,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     logger.info("bacsim %s %s", __version__, " ".join(sys.argv[1:] if argv is None else argv))
     try:
         arguments.job(arguments, arguments.command)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever reads has enough, `head` say. What is left is not worth a word at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt as stop:
         return _fail(130, f"Stopped. {stop}".rstrip())
     except ParameterError as error:
-        return _fail(2, _in_one_line(error))
-    except (RunError, OSError, MemoryError) as error:
-        return _fail(1, _in_one_line(error))
+        return _fail(2, in_one_line(error))
+    except (RunError, StorageError, CheckpointError, TimelineError) as error:
+        return _fail(1, in_one_line(error))
+    except (OSError, MemoryError) as error:
+        return _fail(1, in_one_line(error))
     except Exception as error:
         logger.exception("Unexpected")
         first = f"{type(error).__name__}: {error}".splitlines()[0]

@@ -4,12 +4,13 @@
 import gc
 import logging
 import threading
-from collections.abc import Callable
+from pathlib import Path
 
 from PyQt6.QtCore import QObject, QTimer, pyqtSignal
 
-from bacsim_gui.engine_worker import MovieWriter, Worker
-from bacsim_gui.seam import Frame, Movie, Seam, Status, Wanted
+from bacsim_gui.engine_recordings import OpenRecording
+from bacsim_gui.engine_worker import Worker
+from bacsim_gui.seam import Frame, Seam, Status, Wanted
 
 log = logging.getLogger(__name__)
 
@@ -62,10 +63,10 @@ class EngineThread(QObject):
     failed = pyqtSignal(object)
     finished = pyqtSignal()
 
-    def __init__(self, open_movie: Callable[[Movie], MovieWriter]) -> None:
+    def __init__(self, open_recording: OpenRecording, autosave: Path | None = None) -> None:
         super().__init__()
         self._seam = Seam(self.frame_ready.emit, self.status_changed.emit, self.failed.emit)
-        self._worker = Worker(self._seam, open_movie)
+        self._worker = Worker(self._seam, open_recording, autosave)
         # Not a daemon: a thread of JAX that is cut off while it compiles takes the process with it.
         self._thread = threading.Thread(target=self._main, name="engine")
         self._collector = _Collector(self)

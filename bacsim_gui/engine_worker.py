@@ -6,15 +6,20 @@ import time
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
+from bacsim_gui import __version__
+from bacsim_gui.engine_recordings import MovieError, OpenRecording, Recordings
 from bacsim_gui.pace import AutoSteps, FrameClock
-from bacsim_gui.seam import Build, Frame, Movie, Problem, Seam, Trace, Wanted
+from bacsim_gui.seam import Build, Frame, Movie, Problem, Save, Seam, Trace, Wanted
+from bacsim_gui.timeline import Head, Timeline, TimelineError
 from engine.schema import ParameterError
+from engine.storage import checkpoint as checkpoints
+from engine.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from engine.driver import Driver
-    from engine.snapshot import Snapshot
+    from engine.snapshot import Checkpoint, Snapshot
 
 log = logging.getLogger(__name__)
 
@@ -22,27 +27,21 @@ log = logging.getLogger(__name__)
 SLICE_SECONDS = 0.04
 # Statistics are gathered this often; each takes medians over recent batches.
 STATS_SECONDS = 0.2
+# Wall time between two autosaves.
+AUTOSAVE_SECONDS = 300.0
 # A relaxation that is over sooner needs no word.
 SAID_SECONDS = 0.5
-
-
-class MovieWriter(Protocol):
-    """What the engine needs of a recorder; `put` may block, and so holds the engine back."""
-
-    @property
-    def frames_written(self) -> int: ...  # noqa: D102
-    @property
-    def error(self) -> str | None: ...  # noqa: D102
-    def put(self, snapshot: "Snapshot") -> None: ...  # noqa: D102
-    def finish(self) -> Path: ...  # noqa: D102
 
 
 class Worker:
     """The engine's side of the seam: follows the newest order, slice by slice."""
 
-    def __init__(self, seam: Seam, open_movie: Callable[[Movie], MovieWriter]) -> None:
+    def __init__(
+        self, seam: Seam, open_recording: OpenRecording, autosave: Path | None = None
+    ) -> None:
         self._seam = seam
-        self._open_movie = open_movie
+        self._recordings = Recordings(open_recording)
+        self._autosave = autosave
         self._driver: Driver | None = None
         self._build_tried = 0
         self._failures = 0
@@ -62,12 +61,13 @@ class Worker:
         self._was_auto = False
         self._auto = AutoSteps(1 / 60)
         self._clock = FrameClock(60)
-        self._movie: Movie | None = None
-        self._movie_tried = 0
-        self._writer: MovieWriter | None = None
-        self._movie_steps = 0
-        self._to_movie_frame = 0
+        self._timeline: Timeline | None = None
+        self._kept: Checkpoint | None = None
+        self._awaits_movie = False
         self._traced = 0
+        self._saved = 0
+        self._autosaved_at = time.monotonic()
+        self._autosaved_step = -1
 
     def run(self) -> None:
         """Follow orders until the end."""
@@ -78,8 +78,9 @@ class Worker:
             wanted = self._seam.order
             if not self._attempt(lambda: self._turn(wanted)):  # noqa: B023
                 # While a movie is written its count of frames grows even when time stands still.
-                self._seam.rest(wanted, None if self._writer is None else STATS_SECONDS)
-        self._attempt(self._finish_movie)
+                waits = self._recordings.busy or self._awaits_movie
+                self._seam.rest(wanted, STATS_SECONDS if waits else None)
+        self._attempt(self._finish_all)
 
     def _attempt(self, action: Callable[[], bool | None]) -> bool:
         """Do `action`; a failure is reported, and the engine then waits until it was shown."""
@@ -98,11 +99,10 @@ class Worker:
         self._wanted = wanted
         if wanted.failures != self._failures:
             return False
-        if self._movie is not None and (
-            wanted.movie is None or wanted.movie.serial != self._movie.serial
-        ):
-            self._finish_movie()
+        self._recordings.cancel(wanted.cancel)
+        self._recordings.poll()
         if wanted.build is not None and wanted.build.serial != self._build_tried:
+            self._recordings.end()
             self._build(wanted.build, wanted)
             return True
         if self._driver is None:
@@ -111,8 +111,9 @@ class Worker:
         if wanted.trace is not None and wanted.trace.serial != self._traced:
             self._trace(wanted.trace, self._driver)
             return True
-        if wanted.movie is not None and wanted.movie.serial != self._movie_tried:
-            self._begin_movie(wanted.movie)
+        if wanted.save is not None and wanted.save.serial != self._saved:
+            self._save(wanted.save, self._driver)
+        self._follow_movie(wanted.movie)
         if self._frame_goes_on(wanted):
             self._slice(self._driver, wanted)
             return True
@@ -131,15 +132,23 @@ class Worker:
         from engine.driver import Driver
 
         self._seam.tell(phase="placing", reason=order.reason)
-        if self._driver is None:
+        if self._driver is None and order.kept is not None:
+            self._driver = Driver.resumed(
+                order.kept, while_relaxing=self._while_relaxing, on_compile=self._on_compile
+            )
+        elif self._driver is None:
             self._driver = Driver(
                 order.setup, order.params, seed=order.seed, start=order.start,
                 while_relaxing=self._while_relaxing, on_compile=self._on_compile,
             )  # fmt: skip
+        elif order.kept is not None:
+            self._driver.resume(order.kept)
         else:
             self._driver.rebuild(
                 setup=order.setup, params=order.params, seed=order.seed, start=order.start
             )
+        self._kept = order.kept
+        self._timeline = Timeline(Head.of(self._driver, order.title))
         self._to_go = 0
         self._extra = False
         self._extra_done = wanted.extra_steps
@@ -170,10 +179,9 @@ class Worker:
         }
         dt, self._relaxes_since = driver.params.dt, time.monotonic()
         driver.set(**changed)
-        if self._movie is not None and "dt" in changed:
-            # Every frame of a movie spans the same simulated time.
-            self._movie_steps = _scaled(self._movie_steps, dt / driver.params.dt)
-            self._to_movie_frame = _scaled(self._to_movie_frame, dt / driver.params.dt)
+        if "dt" in changed:
+            self._recordings.scale(dt / driver.params.dt)
+        self._note(driver.step, changed)
         if not wanted.running:
             self._snapshot = driver.snapshot()
             self._show(running=False)
@@ -206,8 +214,7 @@ class Worker:
         """Do a part of the frame in progress, and show the frame when it is whole."""
         steps = max(1, int(SLICE_SECONDS / self._step_seconds)) if self._step_seconds else 1
         steps = min(steps, self._to_go)
-        if self._writer is not None:
-            steps = min(steps, self._to_movie_frame)
+        steps = min(steps, self._recordings.steps_to_frame or steps)
         self._seam.tell(phase="running")
         began = time.perf_counter()
         self._snapshot = driver.advance(steps)
@@ -216,8 +223,7 @@ class Worker:
         self._to_go -= steps
         self._done += steps
         self._computing += took
-        if self._writer is not None:
-            self._record(self._writer, self._snapshot, steps)
+        self._recordings.took(self._snapshot, steps, wanted.view)
         self._auto.budget = 1 / wanted.fps
         self._clock.fps = wanted.fps
         long = self._auto.cut(self._computing)
@@ -247,58 +253,60 @@ class Worker:
         self._stats_at = now
         self._seam.tell(
             phase=phase, stats=self._driver.stats, warnings=self._driver.warnings,
-            build=self._build_tried,
+            build=self._build_tried, **self._recordings.status(),
         )  # fmt: skip
-        if self._writer is not None:
-            self._seam.tell(movie_frames=self._writer.frames_written)
-            if self._writer.error is not None:
-                raise MovieError(self._writer.error)
+        self._autosave_when_due(self._driver)
 
-    # Movies and traces
+    # Recordings, checkpoints and traces
 
-    def _begin_movie(self, order: Movie) -> None:
-        self._movie_tried = order.serial
-        self._writer = self._open_movie_of(order)
-        self._movie = order
-        self._movie_steps = self._to_movie_frame = order.steps
-        self._seam.tell(movie=order.path, movie_frames=0)
-        if self._snapshot is not None:
-            self._put(self._writer, self._snapshot)
+    def _follow_movie(self, wanted: Movie | None) -> None:
+        """Begin, end or wait for what is to be recorded."""
+        assert self._timeline is not None
+        assert self._snapshot is not None
+        before = self._recordings.status()
+        wait = self._recordings.follow(wanted, self._timeline, self._kept, self._snapshot)
+        self._awaits_movie = wait is not None
+        now = self._recordings.status()
+        if now != before:
+            self._seam.tell(**now)
 
-    def _open_movie_of(self, order: Movie) -> MovieWriter:
+    def _note(self, step: int, changed: dict[str, Any]) -> None:
+        """Write down what was set; where that fails, what is recorded cannot be replayed."""
+        assert self._timeline is not None
         try:
-            order.path.parent.mkdir(parents=True, exist_ok=True)
-            return self._open_movie(order)
-        except OSError as error:
-            raise MovieError(
-                f"The folder {order.path.parent} cannot be made: {error.strerror}. Choose another."
-            ) from error
-        except Exception as error:
+            self._timeline.add(step, changed)
+        except TimelineError as error:
+            self._recordings.end()
             raise MovieError(str(error)) from error
 
-    def _record(self, writer: MovieWriter, snapshot: "Snapshot", steps: int) -> None:
-        self._to_movie_frame -= steps
-        if self._to_movie_frame <= 0 and self._movie is not None:
-            self._to_movie_frame = self._movie_steps
-            self._put(writer, snapshot)
+    def _finish_all(self) -> None:
+        if self._recordings.busy:
+            self._seam.tell(phase="finishing", reason="movie")
+        self._recordings.wait()
+        self._seam.tell(**self._recordings.status())
 
-    def _put(self, writer: MovieWriter, snapshot: "Snapshot") -> None:
-        try:
-            writer.put(snapshot)
-        except Exception as error:
-            raise MovieError(str(error)) from error
+    def _save(self, order: Save, driver: "Driver") -> None:
+        self._saved = order.serial
+        checkpoints.save(order.path, driver.checkpoint(), __version__, order.notes, overwrite=True)
+        self._seam.tell(kept=order.path)
 
-    def _finish_movie(self) -> None:
-        writer, self._writer, self._movie = self._writer, None, None
-        if writer is None:
+    def _autosave_when_due(self, driver: "Driver") -> None:
+        """Keep the run now and then, so that little is lost whatever ends the program."""
+        due = time.monotonic() - self._autosaved_at >= AUTOSAVE_SECONDS
+        if self._autosave is None or not due or driver.step == self._autosaved_step:
             return
-        self._seam.tell(phase="finishing", reason="movie")
+        self._autosaved_at, self._autosaved_step = time.monotonic(), driver.step
+        problem = ""
         try:
-            saved = writer.finish()
-        except Exception as error:
-            self._seam.tell(movie=None)
-            raise MovieError(str(error)) from error
-        self._seam.tell(movie=None, movie_frames=writer.frames_written, saved=saved)
+            self._autosave.parent.mkdir(parents=True, exist_ok=True)
+            checkpoints.save(
+                self._autosave, driver.checkpoint(), __version__, {"title": "autosave"},
+                overwrite=True,
+            )  # fmt: skip
+        except (StorageError, OSError) as error:
+            problem = str(error)
+            log.warning("autosave: %s", problem)
+        self._seam.tell(autosave_problem=problem)
 
     def _trace(self, order: Trace, driver: "Driver") -> None:
         self._traced = order.serial
@@ -324,8 +332,7 @@ class Worker:
         self._extra_done = self._seam.order.extra_steps
         movie = isinstance(error, MovieError)
         if movie:
-            self._writer, self._movie = None, None
-            self._seam.tell(movie=None)
+            self._seam.tell(**self._recordings.status())
         driver = self._driver
         self._seam.tell(phase="paused", reason="")
         self._seam.report(
@@ -343,14 +350,6 @@ class Worker:
         if driver is not None:
             self._snapshot = getattr(error, "snapshot", None) or driver.snapshot()
             self._show(running=False)
-
-
-class MovieError(RuntimeError):
-    """A recording that could not be begun or finished; the simulation is not to blame."""
-
-
-def _scaled(steps: int, factor: float) -> int:
-    return max(1, round(steps * factor))
 
 
 def is_plain(error: Exception) -> bool:

@@ -121,6 +121,15 @@ def whole_numbers(name: str, text: str, least: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(value for value in found if value is not None))
 
 
+def given_values(arguments: argparse.Namespace) -> dict[str, str]:
+    """The declared parameters that were given as flags, as they were typed."""
+    return {
+        name.removeprefix(_PREFIX): value
+        for name, value in vars(arguments).items()
+        if name.startswith(_PREFIX) and value is not None
+    }
+
+
 def make_run(arguments: argparse.Namespace) -> Run:
     """What the flags of `add_run_flags` ask for; `--threads` holds for all of this process.
 
@@ -128,11 +137,7 @@ def make_run(arguments: argparse.Namespace) -> Run:
     """
     if arguments.preset is not None and arguments.config is not None:
         raise ValueError("--preset and --config exclude each other: give one of them.")
-    values = {
-        name.removeprefix(_PREFIX): value
-        for name, value in vars(arguments).items()
-        if name.startswith(_PREFIX) and value is not None
-    }
+    values: dict[str, object] = {**given_values(arguments)}
     if arguments.config is not None:
         run = load_config(Path(arguments.config))
     else:

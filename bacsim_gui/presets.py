@@ -2,7 +2,6 @@
 """Runs kept in files: the presets that come with the program, and the user's own."""
 
 import difflib
-import json
 import math
 import tomllib
 from collections.abc import Mapping
@@ -13,7 +12,6 @@ from typing import Any, TypeGuard
 import numpy as np
 import tomli_w
 
-from bacsim_gui import __version__
 from bacsim_gui.resources import assets_dir
 from engine import schema
 from engine.params import Params, Setup
@@ -44,29 +42,6 @@ class Run:
         """Steps between two frames of a movie, so that it runs at the pace of the window."""
         # The compiled loop counts in int32.
         return min(2**31 - 1, max(1, round(self.K * self.fps / movie_fps)))
-
-    def movie_metadata(self, steps: int, first_step: int = 0) -> dict[str, str]:
-        """All that is needed to make a movie again; its text goes into the file.
-
-        `kernel` is the one that auto stands for and `code` whose it is, since others give other
-        bits. Imports JAX.
-        """
-        # Not above: a command line is read before JAX is imported.
-        from engine.kernels import resolve
-
-        choice = resolve(self.setup)
-        return {
-            "title": self.title,
-            "bacsim": __version__,
-            "seed": str(self.seed),
-            "first_step": str(first_step),
-            "steps_a_frame": str(steps),
-            "start": "random" if self.start is None else "kept arrays",
-            "kernel": choice.name,
-            "kernel_reason": choice.reason,
-            "code": choice.code,
-            "parameters": json.dumps(schema.to_mapping(self.setup, self.params)),
-        }
 
     def with_rods(self, rods: object) -> "Run":
         """The same run with another number of rods at the same packing fraction.

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bacsim_gui.order import Order
 from bacsim_gui.pace import FrameClock
 from bacsim_gui.view import View
 from engine.params import Params, Setup
 
 if TYPE_CHECKING:
     from engine.driver import Stats
-    from engine.snapshot import Snapshot
+    from engine.snapshot import Checkpoint, Snapshot, Start
 
 DEFAULT_FPS = 60.0
 # The longest wait for the display to acknowledge a frame: a hidden window paints nothing.
@@ -27,27 +28,32 @@ PAINT_SECONDS = 0.25
 
 @dataclass(frozen=True)
 class Build:
-    """An order for a new state. Orders are told apart by `serial`."""
+    """An order for a new state. Orders are told apart by `serial`.
+
+    `start` are arrays to begin with; `kept` is a checkpoint to go on from, in place of all else.
+    """
 
     serial: int
     setup: Setup
     params: Params
     seed: int
-    start: Any
+    start: "Start | None"
     reason: str
+    title: str = ""
+    kept: "Checkpoint | None" = None
 
 
 @dataclass(frozen=True)
 class Movie:
-    """An order for a movie: one frame every `steps` steps, until the order is withdrawn."""
+    """An order to record, until it is withdrawn or `until` steps are done.
+
+    It begins at `begin_at`, as `time.monotonic` tells it.
+    """
 
     serial: int
-    path: Path
-    size: tuple[int, int]
-    fps: float
-    steps: int
-    view: View
-    metadata: Mapping[str, str]
+    order: Order
+    until: int | None = None
+    begin_at: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -59,12 +65,22 @@ class Trace:
 
 
 @dataclass(frozen=True)
+class Save:
+    """An order to write a checkpoint to `path`, with `notes` for whoever opens it."""
+
+    serial: int
+    path: Path
+    notes: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Wanted:
     """All that the engine is asked for; a newer one replaces an older one.
 
     `extra_steps` counts all single steps asked for so far, so that none is lost when one order
-    overwrites another. `failures` is the number of failures that the user has been shown: the
-    engine stands still until this equals its own.
+    overwrites another. `view` is how a movie is to look from now on; what is recorded up to the
+    serial `cancel` need not be finished. `failures` is the number of failures that the user has
+    been shown: the engine stands still until this equals its own.
     """
 
     build: Build | None = None
@@ -76,6 +92,9 @@ class Wanted:
     extra_steps: int = 0
     movie: Movie | None = None
     trace: Trace | None = None
+    save: Save | None = None
+    view: View = field(default_factory=View)
+    cancel: int = 0
     failures: int = 0
 
 
@@ -114,8 +133,11 @@ class Status:
 
     `phase` is one of starting, placing, compiling, relaxing, paused, running, tracing, finishing,
     stopped; `reason` says why it compiles.
-    `movie` is the file being recorded and `movie_frames` what it holds so far; `saved` and
-    `traced` are the last finished movie and the summary of the last trace.
+    `movie` is the file being recorded or finished and `movie_frames` what it holds so far;
+    `finishing` is the share of the wanted file that is made, since `finishing_since`, None while
+    nothing is being finished; orders up to the serial `ended` are over. `saved`, `traced` and
+    `kept` are the last finished recording, the summary of the last trace and the last checkpoint
+    that was asked for. `autosave_problem` tells why the latest autosave failed.
     """
 
     phase: str = "starting"
@@ -127,8 +149,13 @@ class Status:
     warnings: tuple[str, ...] = ()
     movie: Path | None = None
     movie_frames: int = 0
+    finishing: float | None = None
+    finishing_since: float = 0.0
+    ended: int = 0
     saved: Path | None = None
     traced: Path | None = None
+    kept: Path | None = None
+    autosave_problem: str = ""
 
 
 class Seam:

@@ -5,8 +5,11 @@ Panels call its methods, everything that shows a value listens to its one signal
 `Session.wanted` is the frozen copy that goes to the engine.
 """
 
+import math
 import re
 import secrets
+import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -14,21 +17,36 @@ from typing import Any
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
+from bacsim_gui.flags import whole
+from bacsim_gui.movie_files import free_paths
+from bacsim_gui.order import Order
 from bacsim_gui.presets import Run
-from bacsim_gui.seam import DEFAULT_FPS, Build, Movie, Problem, Trace, Wanted
+from bacsim_gui.seam import DEFAULT_FPS, Build, Movie, Problem, Save, Trace, Wanted
 from bacsim_gui.view import View
 from engine import schema
 from engine.schema import ParameterError
+from engine.snapshot import Checkpoint, Snapshot, Start
 
 
 @dataclass(frozen=True)
 class MovieSettings:
-    """Where the next movie goes and what it is like; size in pixels."""
+    """Where the next recording goes and what it is like; size in pixels.
+
+    `kind` is the ending of its name (see `bacsim_gui.order.Order`). Frames are `time_a_frame` apart
+    in simulated time, or as in the window where that is None. It begins after `delay` seconds and
+    ends at step `until`, if that is given. A trajectory keeps about `rods` rods, None for all.
+    """
 
     folder: Path
     width: int = 1280
     height: int = 720
     fps: float = 30.0
+    kind: str = ".mp4"
+    quality: str = "share"
+    time_a_frame: float | None = None
+    delay: float = 0.0
+    until: int | None = None
+    rods: int | None = None
 
 
 class Session(QObject):
@@ -50,7 +68,10 @@ class Session(QObject):
         self.problem: Problem | None = None
         self.movie: Movie | None = None
         self.movie_settings = MovieSettings(movie_folder)
+        self.movie_view = self.view
         self._trace: Trace | None = None
+        self._save: Save | None = None
+        self._cancel = 0
         self._extra_steps = 0
         self._failures = 0
         self._serial = 0
@@ -151,18 +172,36 @@ class Session(QObject):
         self.adopt(run, preset)
         self._order_build("preset" if preset else "file")
 
-    def _order_build(self, reason: str) -> None:
+    def resume(self, kept: Checkpoint, notes: Mapping[str, Any]) -> None:
+        """Go on from a checkpoint, with the same bits; `notes` are those of `save_checkpoint`."""
+        setup, params, start = kept.began
+        title = str(notes.get("title", "own run"))
+        K, fps = int(notes.get("K", self.K)), float(notes.get("fps", self.fps))
+        self.adopt(Run(title, "", setup, params, K, fps, kept.seed, start), "")
+        self.setup = self.pending = kept.setup
+        self.params = kept.params
+        self._order_build("checkpoint", kept)
+
+    def branch(self, snapshot: Snapshot) -> None:
+        """Go on from an earlier state of this run, with the parameters as they are set now."""
+        self.running = False
+        self._start = Start.of(snapshot)
+        self._order_build("earlier state")
+
+    def _order_build(self, reason: str, kept: Checkpoint | None = None) -> None:
         self._serial += 1
         self._built_failed = False
         placed = ("space_size", "length", "radius")
-        if any(getattr(self.params, n) != getattr(self.run.params, n) for n in placed):
+        moved = any(getattr(self.params, n) != getattr(self.run.params, n) for n in placed)
+        if moved and reason != "earlier state":
             # Arrays made for another box or other rods would overlap.
             self._start = None
         self.problem = None
         # Its metadata would no longer be true of what follows.
         self.movie = None
         self._build = Build(
-            self._serial, self.setup, self.params, self.seed, self._start, reason
+            self._serial, self.setup, self.params, self.seed, self._start, reason, self.run.title,
+            kept,
         )  # fmt: skip
         self.changed.emit()
 
@@ -229,45 +268,90 @@ class Session(QObject):
         self.changed.emit()
 
     def set_movie(self, name: str, value: object) -> None:
-        """Change where the next movie goes or what it is like; see `MovieSettings`."""
-        if name in ("width", "height"):
-            value = self._whole(name, value, 64)
-            if value is not None and value % 2:
-                self.refused[name] = f"{name} = {value} is not possible: video needs even numbers."
-                value = None
-        elif name == "fps":
-            value = float(str(value))
-        if value is not None:
-            self.movie_settings = replace(self.movie_settings, **{name: value})
+        """Change where the next recording goes or what it is like; see `MovieSettings`.
+
+        An empty text stands for None where there may be none.
+        """
+        try:
+            taken = self._movie_value(name, value)
+        except ParameterError as error:
+            self.refused[name] = str(error)
+        else:
+            self.refused.pop(name, None)
+            self.movie_settings = replace(self.movie_settings, **{name: taken})
         self.changed.emit()
+
+    def _movie_value(self, name: str, value: object) -> object:
+        """A setting of a recording in its type; raises `ParameterError`."""
+        if name in ("time_a_frame", "until", "rods") and value in (None, ""):
+            return None
+        if name in ("width", "height", "until", "rods"):
+            number = whole(name, str(value), 64 if name in ("width", "height") else 1) or 0
+            if name in ("width", "height") and number % 2:
+                raise ParameterError(name, value, "is not possible", "Video needs even numbers.")
+            return number
+        if name in ("fps", "time_a_frame", "delay"):
+            try:
+                seconds = float(str(value))
+            except ValueError:
+                seconds = math.nan
+            if not (seconds > 0 or (name == "delay" and seconds == 0)) or math.isinf(seconds):
+                raise ParameterError(name, value, "is not possible", "Give a number above 0.")
+            return seconds
+        return value
 
     def movie_steps(self, K: int) -> int:
-        """Steps between two movie frames, so that the movie runs at the window's pace."""
-        run = replace(self.current_run(), K=K, fps=self.fps)
-        return run.movie_steps(self.movie_settings.fps)
-
-    def start_movie(self, view: View, K: int, first_step: int) -> None:
-        """Begin to record what `view` shows, at the pace of `K` steps a frame of the window."""
-        self._serial += 1
+        """Steps between two frames: the window's pace, unless a time is chosen."""
         settings = self.movie_settings
+        if settings.time_a_frame is not None:
+            return max(1, round(settings.time_a_frame / self.params.dt))
+        run = replace(self.current_run(), K=K, fps=self.fps)
+        return run.movie_steps(settings.fps)
+
+    def start_movie(self, view: View, K: int) -> None:
+        """Begin to record, in pictures what `view` shows, at the pace of `K` steps a frame."""
+        self._serial += 1
+        settings, steps = self.movie_settings, self.movie_steps(K)
         # A title of the user's may hold anything; in a name a slash would be another folder.
         title = re.sub(r"\W+", "-", self.run.title.lower()).strip("-")[:60] or "run"
-        name = f"bacsim-{title}-{datetime.now():%Y%m%d-%H%M%S}"
-        path = settings.folder / f"{name}.mp4"
-        n = 2
-        while path.exists():
-            path = settings.folder / f"{name}-{n}.mp4"
-            n += 1
-        steps = self.movie_steps(K)
-        self.movie = Movie(
-            self._serial, path, (settings.width, settings.height), settings.fps, steps, view,
-            self.current_run().movie_metadata(steps, first_step),
+        name = f"bacsim-{title}-{datetime.now():%Y%m%d-%H%M%S}{settings.kind}"
+        order = Order(
+            next(free_paths(settings.folder / name)), (settings.width, settings.height),
+            settings.fps, settings.quality, steps, view, settings.rods,
         )  # fmt: skip
+        self.movie_view = view
+        begin_at = time.monotonic() + settings.delay if settings.delay else 0.0
+        self.movie = Movie(self._serial, order, settings.until, begin_at)
         self.changed.emit()
+
+    def follow_view(self, view: View) -> None:
+        """Let what is recorded follow the picture in the window."""
+        if self.movie is not None and view != self.movie_view:
+            self.movie_view = view
+            self.changed.emit()
 
     def stop_movie(self) -> None:
         """Finish the recording."""
         self.movie = None
+        self.changed.emit()
+
+    def movie_ended(self, serial: int) -> None:
+        """Take note that recordings up to that serial are over."""
+        if self.movie is not None and self.movie.serial <= serial:
+            self.stop_movie()
+
+    def cancel_movie(self) -> None:
+        """Give up making the wanted file of what is being finished; the recording stays."""
+        self._cancel = self._serial
+        self.changed.emit()
+
+    def save_checkpoint(self, path: Path) -> None:
+        """Have the run written to `path`, so that it can go on with the same bits."""
+        self._serial += 1
+        notes = {
+            "title": self.run.title, "K": self.K, "fps": self.fps, "view": self.view.to_dict(),
+        }  # fmt: skip
+        self._save = Save(self._serial, path, notes)
         self.changed.emit()
 
     def trace(self, folder: Path) -> None:
@@ -335,5 +419,6 @@ class Session(QObject):
         return Wanted(
             build=self._build, params=self.params, running=self.running, K=self.K,
             auto=self.auto, fps=self.fps, extra_steps=self._extra_steps, movie=self.movie,
-            trace=self._trace, failures=self._failures,
+            trace=self._trace, save=self._save, view=self.movie_view, cancel=self._cancel,
+            failures=self._failures,
         )  # fmt: skip

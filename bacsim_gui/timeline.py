@@ -9,11 +9,11 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
@@ -24,11 +24,15 @@ from engine.params import Params, Setup
 from engine.schema import ParameterError
 from engine.snapshot import Snapshot, Start
 
+if TYPE_CHECKING:
+    from engine.driver import Driver
+
 SUFFIX = ".timeline"
 # Goes up when an older program could no longer read what is written.
 FORMAT = 1
-# Live parameters, view, a recorded state, what is recorded, the digest of the last state.
-KINDS = ("set", "view", "frame", "record", "end")
+# Live parameters that were changed; and of the file beside: what is recorded, another view of it,
+# a recorded state (its digest).
+KINDS = ("set", "record", "view", "frame")
 _MARK = "bacsim timeline"
 
 
@@ -58,6 +62,15 @@ class Head:
     checkpoint: str | None = None
     version: str = __version__
 
+    @classmethod
+    def of(cls, driver: "Driver", title: str = "", K: int = 1, fps: float = 60.0) -> "Head":
+        """The head of a run that has just begun, or that goes on from a checkpoint."""
+        stats = driver.stats
+        return cls(
+            driver.setup, driver.params, driver.seed, driver.program.kernel, stats.code,
+            stats.device, title, K, fps, driver.start,
+        )  # fmt: skip
+
     @property
     def first_step(self) -> int:
         """The step that the run began with, unless a checkpoint tells it."""
@@ -81,23 +94,53 @@ class Timeline:
         self.events = [] if events is None else events
         self._files: list[TimelineFile] = []
 
-    def add(self, step: int, kind: str, value: Any) -> None:
-        """Note an event. Raises `TimelineError` where a file of it cannot be written."""
-        event = Event(step, kind, value)
-        # Frames belong to the file of their recording; they decide nothing of the run.
-        if kind != "frame":
-            self.events.append(event)
-        for file in self._files:
-            file.write(event)
+    def add(self, step: int, values: Mapping[str, Any]) -> None:
+        """Note that live parameters were set when `step` steps were done.
 
-    def keep(self, path: Path) -> "TimelineFile":
+        Raises `TimelineError` where a file of it cannot be written.
+        """
+        event = Event(step, "set", dict(values))
+        self.events.append(event)
+        for file in self._files:
+            file.note(event)
+
+    def keep(self, path: Path, checkpoint: str | None = None) -> "TimelineFile":
         """Write what there is to a new file, and from now on what is added.
 
-        Raises `TimelineError` where there is such a file or it cannot be written.
+        `checkpoint` is the name of the file beside it that the run goes on from, if it does. Raises
+        `FileExistsError` where there is such a file, and `TimelineError` where it cannot be
+        written.
         """
-        file = TimelineFile(path, self, lambda: self._files.remove(file))
+        head = self.head if checkpoint is None else replace(self.head, checkpoint=checkpoint)
+        file = TimelineFile(path, head, self.events)
         self._files.append(file)
         return file
+
+    def forget(self, file: "TimelineFile") -> None:
+        """Write no more to `file`; more than once does no harm."""
+        if file in self._files:
+            self._files.remove(file)
+        file.close()
+
+    @property
+    def params(self) -> Params:
+        """The live parameters after the last event."""
+        params = self.head.params
+        for event in self.events:
+            if event.kind == "set":
+                params = replace(params, **event.value)
+        return params
+
+    def metadata(self, step: int, steps: int) -> dict[str, str]:
+        """What a file says of itself of which frames are `steps` steps apart, from `step` on."""
+        head = self.head
+        start = "random" if head.start is None else "kept arrays"
+        return {
+            "title": head.title, "bacsim": head.version, "seed": str(head.seed),
+            "first_step": str(step), "steps_a_frame": str(steps), "start": start,
+            "kernel": head.kernel, "code": head.code, "device": head.device,
+            "parameters": json.dumps(schema.to_mapping(head.setup, self.params)),
+        }  # fmt: skip
 
     @property
     def last_step(self) -> int:
@@ -106,24 +149,26 @@ class Timeline:
 
 
 class TimelineFile:
-    """A timeline that is being written."""
+    """A timeline that is being written; see `Timeline.keep`."""
 
-    def __init__(self, path: Path, timeline: Timeline, on_close: Any) -> None:
+    def __init__(self, path: Path, head: Head, events: Sequence[Event]) -> None:
         self.path = path
-        self._on_close = on_close
         try:
             self._file: TextIO = path.open("x", encoding="utf-8")
+        except FileExistsError:
+            raise
         except OSError as problem:
             raise _cannot_write(path, problem) from problem
         try:
-            self._line(_head_to_json(timeline.head))
-            for event in timeline.events:
-                self.write(event)
+            self._line(_head_to_json(head))
+            for event in events:
+                self.note(event)
         except BaseException:
-            self._file.close()
+            self.close()
+            path.unlink(missing_ok=True)
             raise
 
-    def write(self, event: Event) -> None:
+    def note(self, event: Event) -> None:
         """Add one line. Raises `TimelineError` where it cannot be written."""
         self._line({"step": event.step, event.kind: event.value})
 
@@ -135,8 +180,7 @@ class TimelineFile:
             raise _cannot_write(self.path, problem) from problem
 
     def close(self) -> None:
-        """No more is added."""
-        self._on_close()
+        """Close the file."""
         with suppress(OSError):  # what could not be flushed was told already
             self._file.close()
 
@@ -147,9 +191,9 @@ def sidecar(recorded: Path) -> Path:
 
 
 def digest(snapshot: Snapshot) -> str:
-    """What two equal states have in common, and others have not."""
+    """What equal states have in common, and others have not."""
     rods = np.ascontiguousarray(snapshot.rods, "<f4")
-    return hashlib.sha256(f"{snapshot.step} ".encode() + rods.tobytes()).hexdigest()
+    return hashlib.blake2b(rods.data, digest_size=8).hexdigest()
 
 
 def load(path: Path) -> Timeline:
@@ -261,7 +305,7 @@ def _start(content: Any, rods: int) -> Start | None:
 
 
 def _cannot_write(path: Path, problem: OSError) -> TimelineError:
-    why = "there is such a file" if isinstance(problem, FileExistsError) else problem.strerror
     return TimelineError(
-        f"The timeline {path} cannot be written: {why}. Choose another folder, or make room."
+        f"The timeline {path} cannot be written: {problem.strerror}. Choose another folder, or "
+        "make room."
     )

@@ -36,9 +36,11 @@ from bacsim_gui.panels.statistics import WAITS, StatisticsPanel, phase_text
 from bacsim_gui.panels.status import ProblemBanner, StatusBar
 from bacsim_gui.panels.transport import TransportBar
 from bacsim_gui.panels.view_panel import ViewPanel
-from bacsim_gui.recorder import Recorder
+from bacsim_gui.recording import Recording
 from bacsim_gui.seam import Frame, Movie, Problem, Status
 from bacsim_gui.session import Session
+from bacsim_gui.timeline import Timeline
+from engine.snapshot import Checkpoint
 
 log = logging.getLogger(__name__)
 
@@ -48,11 +50,11 @@ MESSAGE_MS = 8000
 WIDE = 1400
 
 
-def open_movie(order: Movie) -> Recorder:
-    """Start the helper process that writes `order`; called in the engine's thread."""
-    return Recorder(
-        order.path, size=order.size, fps=order.fps, view=order.view, metadata=dict(order.metadata)
-    )
+def open_recording(
+    movie: Movie, timeline: Timeline, step: int, kept: Checkpoint | None
+) -> Recording:
+    """Begin to record; called in the engine's thread."""
+    return Recording(movie.order, timeline, step, kept)
 
 
 def movie_folder() -> Path:
@@ -76,6 +78,7 @@ class Window(QMainWindow):
         frames: int | None = None,
         screenshot: Path | None = None,
         device_note: str = "",
+        autosave: Path | None = None,
     ) -> None:
         super().__init__()
         self.exit_code = 0
@@ -87,7 +90,7 @@ class Window(QMainWindow):
         self._told = Status()
         self._rate = FrameRate()
         self.session = Session(run, movie_folder, preset)
-        self.engine = EngineThread(open_movie)
+        self.engine = EngineThread(open_recording, autosave)
         self._build(device_note)
         self._connect()
         self.session.begin()
@@ -204,6 +207,7 @@ class Window(QMainWindow):
         engine.finished.connect(self._engine_finished)
         # picture → engine
         self.canvas.frame_painted.append(self._painted)
+        self.canvas.view_changed.append(self.session.follow_view)
         self._timer.timeout.connect(self._refresh)
 
     @property
@@ -289,6 +293,7 @@ class Window(QMainWindow):
 
     def _follow_status(self) -> None:
         status = self.engine.status
+        self.session.movie_ended(status.ended)
         self._announce(status)
         self._refresh()
 
@@ -411,8 +416,7 @@ class Window(QMainWindow):
         if self.session.movie is not None:
             self.session.stop_movie()
         else:
-            step = 0 if self.frame is None else self.frame.snapshot.step
-            self.session.start_movie(self.canvas.view, self.K, step)
+            self.session.start_movie(self.canvas.view, self.K)
 
     def _about(self) -> None:
         QMessageBox.about(

@@ -86,8 +86,9 @@ class RecordingPanel(Group):
         path = str(settings.folder)
         self.folder.setText(metrics.elidedText(path, Qt.TextElideMode.ElideMiddle, 190))
         self.folder.setToolTip(path)
-        steps = session.movie.steps if session.movie else session.movie_steps(K)
-        fps = session.movie.fps if session.movie else settings.fps
+        order = None if session.movie is None else session.movie.order
+        steps = order.steps if order else session.movie_steps(K)
+        fps = order.fps if order else settings.fps
         pace = schema.pace(session.params, steps * fps)
         self.pace.setText(f"{steps} steps a movie frame: {pace:.3g} body widths a second")
         for widget in (
@@ -99,7 +100,7 @@ class RecordingPanel(Group):
     def show_progress(self, session: Session, status: Status) -> None:
         """Show the frames written so far, or the last file."""
         if status.movie is not None and session.movie is not None:
-            seconds = status.movie_frames / session.movie.fps
+            seconds = status.movie_frames / session.movie.order.fps
             self.progress.setText(
                 f"{frames_text(status.movie_frames)} written, {seconds:.1f} s of movie"
             )

@@ -20,9 +20,13 @@ def whole_file(path: Path, what: str, *, overwrite: bool = False) -> Iterator[Pa
     try:
         if path.exists() and not overwrite:
             raise FileExistsError
+        part.touch()
+        # Libraries that make a file of their own may hide it from everybody else.
+        mode = part.stat().st_mode
         yield part
         with part.open("rb") as file:
             os.fsync(file.fileno())
+        part.chmod(mode)
         if overwrite:
             part.replace(path)
         else:

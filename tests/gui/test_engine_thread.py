@@ -10,10 +10,13 @@ import pytest
 from PyQt6.QtCore import QCoreApplication
 
 from bacsim_gui.engine_thread import EngineThread
-from bacsim_gui.seam import Build, Movie, Wanted
+from bacsim_gui.order import Order
+from bacsim_gui.seam import Build, Movie, Save, Wanted
 from bacsim_gui.view import View
 from engine import schema
 from engine.params import Params, Setup
+from engine.snapshot import Start
+from engine.storage import checkpoint
 
 SETUP = Setup(rods=60)
 PARAMS = replace(Params(), space_size=schema.space_size_for(60, 0.2, Params()))
@@ -25,19 +28,34 @@ class Reel:
 
     order: Movie
     steps: list[int] = field(default_factory=list)
+    views: list[View] = field(default_factory=list)
     finished: bool = False
     error: str | None = None
+    finishing: float | None = None
+    cancelled: bool = False
 
     @property
     def frames_written(self) -> int:
         return len(self.steps)
 
-    def put(self, snapshot) -> None:
+    @property
+    def path(self) -> Path:
+        return self.order.order.path
+
+    def put(self, snapshot, view=None) -> None:
         self.steps.append(snapshot.step)
+        self.views.append(view)
 
     def finish(self) -> Path:
         self.finished = True
-        return self.order.path
+        return self.path
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+def movie_of(serial: int, name: str, steps: int, **more) -> Movie:
+    return Movie(serial, Order(Path(name), (64, 64), steps=steps), **more)
 
 
 class Table:
@@ -49,14 +67,15 @@ class Table:
         self.problems = []
         self.expected = 0
         self.paints = True
-        self.engine = EngineThread(self.open_movie)
+        self.engine = EngineThread(self.open_recording)
         self.engine.frame_ready.connect(self.take)
         self.engine.failed.connect(self.problems.append)
         self.wanted = Wanted(build=Build(1, SETUP, PARAMS, 3, None, "first start"), params=PARAMS)
         self.engine.request(self.wanted)
 
-    def open_movie(self, order):
-        self.reels.append(Reel(order))
+    def open_recording(self, movie, timeline, step, kept):
+        self.timeline = timeline
+        self.reels.append(Reel(movie))
         return self.reels[-1]
 
     def take(self):
@@ -167,7 +186,7 @@ def test_the_seam_runs_steps_edits_resets_and_records(table):
     assert compiles(table) == before_all
 
     # A movie holds every so-manieth step from the first on, whatever the window's K is.
-    movie = Movie(101, Path("a.mp4"), (64, 64), 30, 10, View(), {})
+    movie = movie_of(101, "a.mp4", 10)
     table.ask(movie=movie, running=True, K=7)
     table.until(lambda: table.reels and len(table.reels[-1].steps) > 8)
     table.ask(movie=None)
@@ -241,7 +260,7 @@ def test_auto_speed_follows_the_frame_budget_and_a_hidden_window_does_not_stop_i
 
 def test_a_recorder_that_fails_ends_the_movie_and_nothing_else(table):
     reels, table.expected = len(table.reels), len(table.problems) + 1
-    table.ask(movie=Movie(103, Path("c.mp4"), (64, 64), 30, 5, View(), {}), running=True)
+    table.ask(movie=movie_of(103, "c.mp4", 5), running=True)
     table.until(lambda: len(table.reels) > reels)
     table.reels[-1].error = "The disk is full."
     table.until(lambda: len(table.problems) == table.expected)
@@ -251,6 +270,67 @@ def test_a_recorder_that_fails_ends_the_movie_and_nothing_else(table):
     stood = table.step
     table.ask(movie=None, failures=len(table.problems), running=True)
     table.until(lambda: table.step > stood)
+
+
+def test_a_movie_may_begin_later_end_by_itself_and_follow_the_view(table):
+    reels, close = len(table.reels), View(zoom=4.0)
+    later = movie_of(104, "d.mp4", 10, until=table.step + 60, begin_at=time.monotonic() + 1.5)
+    table.ask(movie=later, view=close, running=False)
+    table.wait(0.1)
+    assert len(table.reels) == reels
+    table.until(lambda: len(table.reels) > reels)
+    table.ask(running=True, K=7)
+    table.until(lambda: table.engine.status.ended == 104)
+    reel = table.reels[-1]
+    assert reel.finished
+    assert reel.steps == list(range(reel.steps[0], reel.steps[0] + 61, 10))
+    assert set(reel.views[1:]) == {close}
+    assert table.engine.status.saved == Path("d.mp4")
+
+
+def test_what_is_edited_while_it_runs_is_in_the_timeline_with_its_step(table):
+    table.ask(movie=movie_of(105, "e.mp4", 10), running=True, K=5)
+    table.until(lambda: table.reels and table.reels[-1].order.serial == 105)
+    stood = table.step
+    table.ask(params=replace(PARAMS, F_prop=9.5))
+    table.until(lambda: len(table.timeline.events) == 1)
+    (event,) = table.timeline.events
+    assert event.step >= stood
+    assert event.value == {"F_prop": 9.5}
+    assert table.timeline.head.params == PARAMS
+    assert table.timeline.params.F_prop == 9.5
+    table.ask(movie=None, params=PARAMS)
+
+
+def test_a_checkpoint_goes_on_where_it_was_saved(table, tmp_path):
+    path = tmp_path / "kept.bacsim"
+    table.ask(extra_steps=table.wanted.extra_steps + 30)
+    table.until(lambda: table.step == 30)
+    table.ask(save=Save(106, path, {"title": "a run"}))
+    table.until(lambda: table.engine.status.kept == path)
+    table.ask(extra_steps=table.wanted.extra_steps + 20)
+    table.until(lambda: table.step == 50)
+    wanted = table.frames[-1].snapshot.rods
+    kept = checkpoint.load(path)
+    table.rebuilt("checkpoint", kept=kept.checkpoint)
+    assert table.step == 30
+    table.ask(extra_steps=table.wanted.extra_steps + 20)
+    table.until(lambda: table.step == 50)
+    assert np.array_equal(table.frames[-1].snapshot.rods, wanted)
+    assert kept.notes == {"title": "a run"}
+    table.rebuilt("reset", kept=None)
+
+
+def test_an_earlier_state_becomes_a_branch(table):
+    table.ask(extra_steps=table.wanted.extra_steps + 25)
+    table.until(lambda: table.step == 25)
+    earlier = table.frames[-1].snapshot
+    table.ask(extra_steps=table.wanted.extra_steps + 25)
+    table.until(lambda: table.step == 50)
+    table.rebuilt("earlier state", start=Start.of(earlier))
+    assert table.step == 25
+    assert np.array_equal(table.frames[-1].snapshot.rods, earlier.rods)
+    table.rebuilt("reset", start=None)
 
 
 def test_lists_that_are_outgrown_in_a_run_are_told_and_the_run_goes_on(table):
@@ -272,7 +352,7 @@ def test_lists_that_are_outgrown_in_a_run_are_told_and_the_run_goes_on(table):
 def own_table(qapp):
     """An engine of its own that records from the start, for tests that end it."""
     made = Table()
-    made.ask(running=True, movie=Movie(1, Path("b.mp4"), (64, 64), 30, 5, View(), {}))
+    made.ask(running=True, movie=movie_of(1, "b.mp4", 5))
     made.engine.start()
     yield made
     made.engine.stop()

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Presets and configuration files: what they hold, what they refuse, how they start."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -151,12 +149,3 @@ def test_a_file_that_asks_for_a_kernel_gets_it_and_one_that_does_not_gets_auto(t
     path.write_text("[setup]\nrods = 600\nkernel = 'rowsum'\n", encoding="utf-8")
     assert load_config(path).setup.kernel == "rowsum"
     assert load_preset("swarming").setup.kernel == "auto"
-
-
-def test_a_movie_tells_the_kernel_that_auto_stood_for():
-    run = load_preset("swarming", rods=600)
-    about = run.movie_metadata(steps=5)
-    assert about["kernel"] == "neighbours"
-    assert about["kernel_reason"].startswith("auto")
-    assert json.loads(about["parameters"])["setup"]["kernel"] == "auto"
-    assert run.with_values(kernel="rowsum").movie_metadata(steps=5)["kernel"] == "rowsum"

@@ -131,13 +131,14 @@ def test_auto_begins_at_the_speed_that_was_and_leaves_at_the_one_it_found(sessio
 
 def test_a_movie_runs_at_the_pace_of_the_window_and_knows_what_it_shows(session):
     session.set_movie("fps", "30")
-    session.start_movie(View(), 25, first_step=7)
-    movie = session.wanted.movie
-    assert movie.steps == 50
-    assert movie.path.suffix == ".mp4"
-    assert movie.metadata["seed"] == str(session.seed)
-    assert movie.metadata["first_step"] == "7"
-    assert '"F_prop": 8.0' in movie.metadata["parameters"]
+    session.start_movie(View(), 25)
+    order = session.wanted.movie.order
+    assert order.steps == 50
+    assert order.path.suffix == ".mp4"
+    session.set_movie("time_a_frame", str(20 * session.params.dt))
+    assert session.movie_steps(25) == 20
+    session.set_movie("time_a_frame", "")
+    assert session.movie_steps(25) == 50
     session.stop_movie()
     assert session.wanted.movie is None
 
@@ -148,20 +149,20 @@ def test_a_movie_runs_at_the_pace_of_the_window_and_knows_what_it_shows(session)
 )
 def test_a_title_of_any_kind_makes_a_file_in_the_folder_for_movies(session, title, name):
     session.load_run(replace(session.run, title=title))
-    session.start_movie(View(), 25, first_step=0)
-    path = session.wanted.movie.path
+    session.start_movie(View(), 25)
+    path = session.wanted.movie.order.path
     assert path.parent == Path("movies")
     assert path.name.startswith(f"bacsim-{name}-2")
 
 
 def test_a_rebuild_ends_a_recording(session):
-    session.start_movie(View(), 25, first_step=0)
+    session.start_movie(View(), 25)
     session.reset()
     assert session.wanted.movie is None
 
 
 def test_no_trace_takes_steps_that_a_movie_would_lack(session):
-    session.start_movie(View(), 25, first_step=0)
+    session.start_movie(View(), 25)
     session.trace(Path("trace"))
     assert session.wanted.trace is None
     assert "Finish the movie" in session.problem.message
@@ -254,7 +255,7 @@ def test_no_two_orders_share_a_serial(session):
     session.reset()
     first = session.wanted.build.serial
     session.trace(Path("t"))
-    session.start_movie(View(), 5, first_step=0)
+    session.start_movie(View(), 5)
     wanted = session.wanted
     assert len({first, wanted.movie.serial, wanted.trace.serial}) == 3
     assert replace(wanted) == wanted

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The flags that say what a picture looks like, derived from the fields of `View`."""
+
+import argparse
+from dataclasses import replace
+from typing import Any
+
+from bacsim_gui.flags import number
+from bacsim_gui.movie_formats import QUALITIES
+from bacsim_gui.view import BACKGROUNDS, COLORMAPS, View, checked
+from engine.schema import ParameterError
+
+DEFAULT_SIZE, DEFAULT_FPS = "1280x720", "30"
+FORMATS = (
+    ".mp4, .webm, .gif: a movie; .png: one picture; no ending: a folder of pictures; .gsd: a "
+    "trajectory"
+)
+_PREFIX = "view_"
+
+
+def add_picture_flags(parser: argparse.ArgumentParser) -> None:
+    """Add size, frame rate, quality and every field of `View`."""
+    movie = parser.add_argument_group("pictures")
+    movie.add_argument(
+        "--size", metavar="WIDTHxHEIGHT", help=f"in pixels, even; default {DEFAULT_SIZE}"
+    )
+    movie.add_argument("--fps", metavar="FLOAT", help=f"frames a second; default {DEFAULT_FPS}")
+    movie.add_argument(
+        "--quality", choices=QUALITIES,
+        help="share: plays everywhere, smoothed edges; high: all of the colour; lossless: every "
+        "bit of it; default share",
+    )  # fmt: skip
+    look = parser.add_argument_group("view")
+    for name, metavar, text in (
+        ("colormap", "NAME", f"{', '.join(COLORMAPS)}, or another that the cmap library knows"),
+        ("background", "NAME", f"one of {', '.join(BACKGROUNDS)}"),
+        ("title", "TEXT", "written over the picture"),
+        ("parameters", "NAMES", "live parameters to write into the picture, commas between"),
+        ("zoom", "FLOAT", "1 shows the whole box, 2 half of its side"),
+        ("center", "X,Y", "the point of the box in the middle"),
+    ):
+        look.add_argument(f"--{name}", dest=_PREFIX + name, metavar=metavar, help=text)
+    for name, text in (
+        ("show_time", "write the simulated time"),
+        ("show_box", "draw the outline of the box"),
+        ("show_color_bar", "draw the colour bar"),
+        ("show_scale_bar", "draw the scale bar"),
+    ):
+        look.add_argument(
+            f"--{name.replace('_', '-')}", dest=_PREFIX + name, help=text,
+            action=argparse.BooleanOptionalAction, default=None,
+        )  # fmt: skip
+
+
+def view_from(arguments: argparse.Namespace, view: View) -> View:
+    """`view`, with what the flags say. Raises `ValueError` for what cannot be shown."""
+    given: dict[str, Any] = {
+        name.removeprefix(_PREFIX): value
+        for name, value in vars(arguments).items()
+        if name.startswith(_PREFIX) and value is not None
+    }
+    if "parameters" in given:
+        words = (word.strip() for word in given["parameters"].split(","))
+        given["parameters"] = tuple(word for word in words if word)
+    if "zoom" in given:
+        given["zoom"] = number("zoom", given["zoom"], 0, 1e6)
+    if "center" in given:
+        x, _, y = given["center"].partition(",")
+        limit = 1e9
+        given["center"] = number("center", x, -limit, limit), number("center", y, -limit, limit)
+    return checked(replace(view, **given))
+
+
+def size_from(text: str) -> tuple[int, int]:
+    """Width and height from `1280x720`; or `ParameterError`."""
+    width, cross, height = text.lower().partition("x")
+    if not (cross and width.strip().isdecimal() and height.strip().isdecimal()):
+        raise ParameterError(
+            "size", text, "is not possible", "Give width and height, as in 1280x720."
+        )
+    return int(width), int(height)
+
+
+def fps_from(text: str) -> float:
+    """Frames a second; or `ParameterError`."""
+    return number("fps", text, 0, 240)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`bacsim show`: what a file of ours holds, be it movie, trajectory, timeline or checkpoint."""
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from bacsim_gui import movie_files
+from bacsim_gui import timeline as timelines
+from bacsim_gui.command import Commands, RunError, add_command
+from bacsim_gui.flags import PlainParser
+from bacsim_gui.timeline import Timeline, sidecar
+from engine import schema
+from engine.storage import checkpoint as checkpoints
+from engine.storage import trajectory
+
+# Events of a timeline that are printed one by one; frames are only counted.
+_TOLD = ("set", "view", "record")
+
+
+def add(commands: "Commands[PlainParser]") -> None:
+    """Add the command."""
+    text = "print what a movie, a picture, a trajectory, a timeline or a checkpoint holds"
+    command = add_command(commands, "show", text, show)
+    command.add_argument("file", metavar="FILE")
+    command.add_argument("--json", action="store_true", help="print JSON instead of text")
+
+
+def show(arguments: argparse.Namespace, _command: PlainParser) -> None:
+    """Print what the file says of itself, and the timeline beside it."""
+    path = Path(arguments.file)
+    if not path.exists():
+        raise RunError(f"There is no file {path}.")
+    about, timeline = _about(path)
+    if arguments.json:
+        if timeline is not None:
+            about["timeline"] = [
+                {"step": event.step, event.kind: event.value} for event in timeline.events
+            ]
+        print(json.dumps(about, indent=1, ensure_ascii=False))
+        return
+    for line in _lines(about):
+        print(line)
+    if timeline is not None:
+        print("\ntimeline")
+        for line in _told(timeline):
+            print(f"  {line}")
+
+
+def _about(path: Path) -> tuple[dict[str, Any], Timeline | None]:
+    suffix = path.suffix.lower()
+    if suffix == checkpoints.SUFFIX:
+        return _of_checkpoint(path), None
+    if suffix == timelines.SUFFIX:
+        timeline = timelines.load(path)
+        return _of_timeline(timeline), timeline
+    beside = sidecar(path)
+    timeline = timelines.load(beside) if beside.exists() else None
+    if suffix == trajectory.SUFFIX:
+        return _of_trajectory(path), timeline
+    about: dict[str, Any] = dict(movie_files.metadata(path))
+    if not about and timeline is not None:
+        about = _of_timeline(timeline)
+    if not about:
+        raise RunError(f"{path} says nothing of bacsim, and there is no {beside.name} beside it.")
+    return about, timeline
+
+
+def _of_checkpoint(path: Path) -> dict[str, Any]:
+    kept = checkpoints.load(path)
+    run = kept.checkpoint
+    return {
+        "kind": "checkpoint", "bacsim": kept.version, **kept.notes, "step": run.step,
+        "time": run.time, "seed": run.seed, "kernel": run.kernel, "code": run.code,
+        "device": run.device, "observables": dict(run.observables),
+        "parameters": schema.to_mapping(run.setup, run.params),
+        "command": f"bacsim run --resume {path.name} --steps 1000 --out more.gsd",
+    }  # fmt: skip
+
+
+def _of_timeline(timeline: Timeline) -> dict[str, Any]:
+    head = timeline.head
+    start = "random" if head.start is None else f"arrays at step {head.start.step}"
+    return {
+        "kind": "timeline", "title": head.title, "bacsim": head.version, "seed": head.seed,
+        "kernel": head.kernel, "code": head.code, "device": head.device,
+        "start": head.checkpoint or start,
+        "frames": sum(event.kind == "frame" for event in timeline.events),
+        "last_step": timeline.last_step,
+        "parameters": schema.to_mapping(head.setup, head.params),
+    }  # fmt: skip
+
+
+def _of_trajectory(path: Path) -> dict[str, Any]:
+    with trajectory.Trajectory(path) as found:
+        first, last = found[0], found[len(found) - 1]
+        return {
+            "kind": "trajectory", **found.about, "frames": len(found), "rods": first.n,
+            "first_step": first.step, "last_step": last.step, "last_time": last.time,
+        }  # fmt: skip
+
+
+def _lines(about: Mapping[str, Any], indent: str = "") -> Iterator[str]:
+    for name, raw in about.items():
+        value = _unpacked(raw)
+        if isinstance(value, Mapping):
+            yield f"{indent}{name}"
+            yield from _lines(value, indent + "  ")
+        else:
+            yield f"{indent}{name:18} {value}"
+
+
+def _unpacked(value: Any) -> Any:
+    """Tables are kept in a movie as JSON."""
+    if isinstance(value, str) and value.startswith("{"):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _told(timeline: Timeline) -> Iterator[str]:
+    frames = 0
+    for event in timeline.events:
+        if event.kind in _TOLD:
+            if frames:
+                yield f"{'':>12}  {frames} frames"
+            frames = 0
+            words = ", ".join(f"{name} = {value}" for name, value in event.value.items())
+            yield f"step {event.step:>7,}  {event.kind}: {words}"
+        else:
+            frames += 1
+    if frames:
+        yield f"{'':>12}  {frames} frames, the last at step {timeline.last_step:,}"

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`bacsim run`, `movie`, `render`, `replay` and `show` as users call them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bacsim_gui import timeline as timelines
+from bacsim_gui.movie_files import metadata
+from engine.storage import checkpoint
+from engine.storage.trajectory import Trajectory
+from tests.gui.conftest import decoded
+
+ROOT = Path(__file__).parents[2]
+# Runs the command lines that are given as JSON in one process; says status and errors of each.
+MANY = """
+import contextlib, io, json, sys
+from bacsim_gui import cli
+found = []
+for argv in json.loads(sys.argv[1]):
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            status = cli.main(argv)
+        except SystemExit as leaving:
+            status = leaving.code
+    found.append([status, said.getvalue()])
+sys.stderr.write(json.dumps(found))
+"""
+SMALL = ("--preset", "swarming", "--rods", "120")
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """No display, and folders of the test's own."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    kept.pop("PYOPENGL_PLATFORM", None)
+    return kept | {
+        "PYTHONPATH": str(ROOT),
+        "XDG_STATE_HOME": str(tmp_path_factory.mktemp("state")),
+        "BACSIM_CACHE": str(tmp_path_factory.mktemp("cache")),
+    }
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("work")
+
+
+@pytest.fixture(scope="module")
+def bacsim(environment, folder):
+    def run(*argv: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "bacsim_gui.cli", *argv]
+        done = subprocess.run(
+            command, env=environment, cwd=folder, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == status, done.stderr + done.stdout
+        return done
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def many(environment, folder):
+    def run(*lines: tuple[str, ...]) -> list[list]:
+        command = [sys.executable, "-c", MANY, json.dumps(lines)]
+        done = subprocess.run(
+            command, env=environment, cwd=folder, capture_output=True, text=True, check=True
+        )
+        return json.loads(done.stderr.splitlines()[-1])
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def ran(bacsim, folder):
+    """A run with all that it can keep."""
+    done = bacsim(
+        "run", *SMALL, "--steps", "200", "--every", "50", "--out", "run.gsd", "--keep", "40",
+        "--observables", "run.csv", "--checkpoint", "run.bacsim",
+    )  # fmt: skip
+    for name in ("run.gsd: 5 frames", "run.csv: 5 rows", "run.bacsim: step 200"):
+        assert name in done.stdout
+    return folder
+
+
+@pytest.fixture(scope="module")
+def filmed(bacsim, folder):
+    """A short movie, whose timeline lies beside it."""
+    bacsim(
+        "movie", *SMALL, "--seconds", "0.4", "--fps", "10", "--size", "160x120", "--out",
+        "small.mp4", "--quality", "lossless", "--time-a-frame", "0.05", "--skip", "0.1",
+        "--background", "black",
+    )  # fmt: skip
+    return folder
+
+
+def test_a_run_leaves_trajectory_table_checkpoint_and_timeline(ran):
+    with Trajectory(ran / "run.gsd") as frames:
+        assert [frame.step for frame in frames] == [0, 50, 100, 150, 200]
+        assert 35 <= frames[0].n <= 45
+        assert frames.about["title"] == "Swarming"
+    assert checkpoint.load(ran / "run.bacsim").checkpoint.step == 200
+    rows = (ran / "run.csv").read_text().splitlines()
+    assert len(rows) == 6
+    assert rows[0].startswith("step,time,rods,active_fraction")
+    assert [e.kind for e in timelines.load(ran / "run.timeline").events].count("frame") == 5
+
+
+def test_a_run_goes_on_from_its_checkpoint_with_the_same_bits(bacsim, ran):
+    bacsim("run", "--resume", "run.bacsim", "--steps", "100", "--every", "50", "--out", "on.gsd")
+    bacsim("run", *SMALL, "--steps", "300", "--every", "50", "--out", "whole.gsd")
+    with Trajectory(ran / "on.gsd") as on, Trajectory(ran / "whole.gsd") as whole:
+        assert [frame.step for frame in on] == [200, 250, 300]
+        for at, frame in enumerate(on):
+            np.testing.assert_array_equal(frame.rods, whole[at + 4].rods)
+    done = bacsim("replay", "on.timeline")
+    assert "3 recorded states, every one with the same bits" in done.stdout
+
+
+def test_a_resumed_run_takes_live_parameters_and_no_others(many, ran):
+    line = ("run", "--resume", "run.bacsim", "--steps", "10", "--every", "10")
+    (taken, _), (refused, said) = many(
+        (*line, "--F_prop", "3", "--out", "slow.gsd"), (*line, "--rods", "50", "--out", "x.gsd")
+    )
+    assert (taken, refused) == (0, 2)
+    assert "rods" in said
+    with Trajectory(ran / "slow.gsd") as frames:
+        assert frames[0].params.F_prop == 3
+
+
+def test_files_that_are_there_are_kept(many, ran):
+    before = {name: (ran / name).read_bytes() for name in ("run.gsd", "run.csv", "run.bacsim")}
+    line = ("run", *SMALL, "--steps", "10")
+    (first, said), *others = many(
+        (*line, "--out", "run.gsd"), (*line, "--observables", "run.csv"),
+        (*line, "--checkpoint", "run.bacsim"),
+    )  # fmt: skip
+    assert first == 0
+    assert "run-2.gsd" in said
+    assert "run.gsd is taken" in said
+    for status, said in others:
+        assert status == 1
+        assert "exists already" in said
+    assert before == {name: (ran / name).read_bytes() for name in before}
+
+
+REFUSED = {
+    ("run", "--steps", "10"): "Nothing would be kept",
+    ("run", "--steps", "0", "--out", "a.gsd"): "steps",
+    ("run", "--steps", "9", "--out", "a.mp4"): "must end in .gsd",
+    ("movie", "--out", "a.gsd"): "bacsim run",
+    ("movie", "--out", "a.mp4", "--size", "161x120"): "odd",
+    ("movie", "--out", "a.mp4", "--background", "pink"): "pink",
+    ("movie", "--out", "a.avi"): "a.avi",
+    ("render", "run.gsd", "--out", "a.mp4", "--zoom", "0"): "zoom",
+}
+FAILED = {
+    ("render", "none.gsd", "--out", "a.mp4"): "no file none.gsd",
+    ("render", "other.txt", "--out", "a.mp4"): "no other.timeline",
+    ("replay", "run.gsd"): "no timeline",
+    ("run", "--resume", "run.gsd", "--steps", "9", "--out", "a.gsd"): "no checkpoint",
+    ("show", "other.txt"): "says nothing of bacsim",
+    ("show", "none.mp4"): "no file",
+    ("render", "run.gsd", "--from", "900", "--out", "a.mp4"): "steps 0 to 200",
+}
+
+
+def test_what_a_command_line_cannot_mean_is_refused_in_one_line(many, ran):
+    (ran / "other.txt").write_text("of another program")
+    asked = {**REFUSED, **FAILED}
+    for (argv, says), (status, said) in zip(asked.items(), many(*asked), strict=True):
+        assert says in said, (argv, said)
+        assert len(said.splitlines()) == 1, said
+        assert status == (2 if argv in REFUSED else 1), argv
+    assert not list(ran.glob("a.*"))
+
+
+def test_show_tells_what_each_file_holds(bacsim, ran, filmed):
+    told = bacsim("show", "run.gsd").stdout
+    assert "frames             5" in told
+    assert "record: file = run.gsd" in told
+    told = bacsim("show", "run.bacsim").stdout
+    assert "step               200" in told
+    assert "--resume run.bacsim" in told
+    told = bacsim("show", "small.timeline").stdout
+    assert "the last at step" in told
+    movie = json.loads(bacsim("show", "small.mp4", "--json").stdout)
+    assert movie["command"] == "bacsim render small.timeline --out small.mp4"
+    assert [kind for event in movie["timeline"] for kind in event if kind != "step"] == [
+        "record", *["frame"] * 4,
+    ]  # fmt: skip
+
+
+def test_a_movie_is_rendered_again_with_the_same_pictures(bacsim, filmed):
+    bacsim("render", "small.mp4", "--out", "again.mp4")
+    bacsim("replay", "small.timeline", "--out", "small.gsd")
+    bacsim("render", "small.gsd", "--out", "kept.mp4", "--size", "160x120", "--fps", "10",
+           "--quality", "lossless", "--background", "black")  # fmt: skip
+    first = decoded(filmed / "small.mp4", (160, 120))
+    assert len(first) == 4
+    assert first.std() > 5
+    np.testing.assert_array_equal(first, decoded(filmed / "again.mp4", (160, 120)))
+    # A trajectory keeps places and angles to a rounding of float32.
+    kept = decoded(filmed / "kept.mp4", (160, 120)).astype(int)
+    assert np.abs(first - kept).max() <= 2
+
+
+def test_it_is_rendered_in_another_size_and_with_other_colours(bacsim, filmed):
+    bacsim(
+        "render", "small.timeline", "--out", "large.mp4", "--size", "320x240", "--colormap",
+        "viridis", "--background", "white", "--title", "Large", "--show-time",
+    )  # fmt: skip
+    large, small = (
+        decoded(filmed / "large.mp4", (320, 240)),
+        decoded(filmed / "small.mp4", (160, 120)),
+    )
+    assert len(large) == len(small) == 4
+    assert large.mean() > small.mean() + 60
+    assert metadata(filmed / "large.mp4")["source"] == "small.timeline"
+
+
+def test_one_picture_is_the_last_state(bacsim, filmed):
+    bacsim("render", "small.timeline", "--out", "last.png", "--size", "200x100")
+    about = metadata(filmed / "last.png")
+    assert about["title"] == "Swarming"
+    done = bacsim("render", "small.timeline", "--out", "frames", "--to", "60")
+    assert "frames: 3 frames" in done.stdout
+
+
+def test_a_run_that_is_killed_keeps_all_but_its_last_moment(environment, tmp_path, bacsim):
+    command = [
+        sys.executable, "-m", "bacsim_gui.cli", "run", *SMALL, "--steps", "1000000", "--every",
+        "20", "--out", "run.gsd", "--observables", "run.csv",
+    ]  # fmt: skip
+    with subprocess.Popen(
+        command, env=environment, cwd=tmp_path, start_new_session=True, stderr=subprocess.DEVNULL
+    ) as process:
+        timeline, end = tmp_path / "run.timeline", time.monotonic() + 60
+        while not timeline.exists() or timeline.read_text().count("frame") < 20:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGKILL)
+    with Trajectory(tmp_path / "run.gsd") as frames:
+        kept = len(frames)
+    rows = (tmp_path / "run.csv").read_text().splitlines()
+    events = timelines.load(timeline).events
+    assert min(kept, len(rows) - 1, [e.kind for e in events].count("frame")) >= 19
+    done = bacsim("replay", str(timeline), "--until", "200")
+    assert "11 recorded states, every one with the same bits" in done.stdout
+
+
+def test_ctrl_c_ends_a_run_in_order(environment, tmp_path):
+    command = [
+        sys.executable, "-m", "bacsim_gui.cli", "run", *SMALL, "--steps", "1000000", "--every",
+        "20", "--out", "run.gsd", "--checkpoint", "run.bacsim",
+    ]  # fmt: skip
+    with subprocess.Popen(
+        command, env=environment, cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    ) as process:
+        timeline, end = tmp_path / "run.timeline", time.monotonic() + 60
+        while not timeline.exists() or timeline.read_text().count("frame") < 5:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert "run.gsd" in said
+    last = checkpoint.load(tmp_path / "run.bacsim").checkpoint.step
+    with Trajectory(tmp_path / "run.gsd") as frames:
+        assert frames[len(frames) - 1].step <= last
