@@ -115,6 +115,7 @@ class Making:
                 raise MakingCancelledError
             if status:
                 raise EncoderError(plain_reason(said.read().decode(errors="replace"), status))
+        self._on_progress(end)
         return frames
 
 

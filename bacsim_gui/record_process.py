@@ -185,6 +185,7 @@ def _finish(
     """Turn the recording into the finished file; where it is."""
     path = Path(order["path"])
     kind = ending(path)
+    part.stat()  # a recording that somebody has deleted is refused as such
     if kind not in MOVIES:
         return settle(part, path)
     new = part.with_name(f"{path.stem}.finish.part{kind}")

@@ -4,6 +4,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from bacsim_gui.bootstrap import prepare_window
 prepare_window()
 
 from bacsim_gui.encoder import ffmpeg_program  # noqa: E402
+from bacsim_gui.recorder import Recorder  # noqa: E402
 from bacsim_gui.scene import Scene  # noqa: E402
 
 
@@ -30,6 +32,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def display() -> None:
     if sys.platform == "linux" and not os.environ.get("DISPLAY"):
         pytest.fail("No display for tests that draw: install Xvfb (apt-get install -y xvfb xauth).")
+
+
+@pytest.fixture
+def recorders() -> Iterator[list[Recorder]]:
+    """Recorders put here are ended after the test, whatever happened."""
+    made: list[Recorder] = []
+    yield made
+    for recorder in made:
+        recorder.abandon()
 
 
 def swarm(rods: int = 300, seed: int = 1, space_size: float = 40.0) -> Scene:

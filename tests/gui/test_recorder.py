@@ -1,24 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Movies, written by the real process and the real ffmpeg, and read back as a player reads them."""
 
-import contextlib
 import json
 import os
 import signal
-import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import psutil
 import pytest
 
-from bacsim_gui import recorder as recorder_module
 from bacsim_gui.colors import colors
-from bacsim_gui.encoder import ffmpeg_program, plain_reason
 from bacsim_gui.movie_files import unfinished_recordings
 from bacsim_gui.mp4 import frame_count, metadata
 from bacsim_gui.offscreen import render
@@ -26,31 +20,9 @@ from bacsim_gui.recorder import Recorder, RecordingError
 from bacsim_gui.scene import Scene
 from bacsim_gui.view import View, ViewError, camera
 from tests.gui.conftest import decoded, one_rod, swarm
+from tests.gui.recordings import SIZE, info, travelling
 
 pytestmark = pytest.mark.gl
-
-SIZE = (320, 240)
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def recorders() -> Iterator[list[Recorder]]:
-    """Recorders put here are ended after the test, whatever happened."""
-    made: list[Recorder] = []
-    yield made
-    for recorder in made:
-        recorder.abandon()
-
-
-def travelling(frame: int, activity: float = 1.0) -> Scene:
-    """A rod that moves to the right by half a unit a frame, through the edge of the box."""
-    return one_rod((2 + 0.5 * frame) % 20, 10, 0.0, activity)
-
-
-def info(path: Path) -> str:
-    """What ffmpeg says about a file."""
-    command = [ffmpeg_program(), "-hide_banner", "-i", str(path)]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
 
 def top_boxes(path: Path) -> list[bytes]:
@@ -344,192 +316,3 @@ def test_abandoning_frees_who_waits_in_put(recorders, tmp_path: Path) -> None:
     recorder.abandon()
     feeder.join()
     assert said[0].startswith("The recording was stopped.")
-
-
-def put_all(recorder: Recorder, frames: int = 10_000, rods: int = 0) -> None:
-    for frame in range(frames):
-        recorder.put(swarm(rods, seed=frame) if rods else travelling(frame))
-
-
-def until_it_fails(recorder: Recorder, rods: int = 0) -> str:
-    """Put frames until the recording refuses them; what it says."""
-    with pytest.raises(RecordingError) as refused:
-        put_all(recorder, rods=rods)
-    with pytest.raises(RecordingError) as unfinished:
-        recorder.finish()
-    assert str(refused.value) == str(unfinished.value) == recorder.error
-    return str(refused.value)
-
-
-@pytest.mark.parametrize("victim", ["process", "ffmpeg"])
-def test_a_killed_helper_is_said_and_what_was_written_stays(
-    victim: str, recorders, tmp_path: Path
-) -> None:
-    recorder = Recorder(tmp_path / "killed.mp4", SIZE)
-    recorders.append(recorder)
-    for frame in range(90):
-        recorder.put(travelling(frame))
-    helper = psutil.Process(recorder._process.pid)
-    (helper if victim == "process" else helper.children()[0]).kill()
-    said = until_it_fails(recorder)
-    frames = frame_count(recorder.part)
-    assert "ended" in said
-    assert "signal 9" in said
-    assert f"The first {frames} of " in said
-    assert said.endswith(f"frames are in {recorder.part}, which can be played.")
-    assert frames >= 90 - 60
-    movie = decoded(recorder.part, SIZE)
-    assert len(movie) == frames
-    assert np.abs(movie[0].astype(int) - movie[20]).max() > 100
-
-
-RECORD_FOR_EVER = """
-import itertools, sys
-from bacsim_gui.recorder import Recorder
-from tests.gui.conftest import one_rod
-recorder = Recorder(sys.argv[1], (320, 240), fps=int(sys.argv[2]))
-print(recorder._process.pid, flush=True)
-for frame in itertools.count():
-    recorder.put(one_rod((2 + 0.5 * frame) % 20, 10))
-    print(frame + 1, flush=True)
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="kills process groups")
-@pytest.mark.parametrize("fps", [5, 30])
-@pytest.mark.parametrize("victims", ["program", "all"])
-def test_a_killed_program_leaves_all_but_two_seconds(
-    victims: str, fps: int, tmp_path: Path
-) -> None:
-    program = subprocess.Popen(
-        [sys.executable, "-c", RECORD_FOR_EVER, tmp_path / "killed.mp4", str(fps)],
-        stdout=subprocess.PIPE, cwd=ROOT, start_new_session=True, text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    assert program.stdout is not None
-    with program.stdout as said:
-        helper = psutil.Process(int(next(said)))
-        put = next(n for n in map(int, said) if n >= 4 * fps)
-        others = [helper, *helper.children(recursive=True)]
-        # The group of the program, as a terminal or a batch system kills it; then, with "all",
-        # everything at once, as when the machine runs out of memory.
-        os.killpg(program.pid, signal.SIGKILL)
-        if victims == "all":
-            for process in others:
-                # One may have ended by itself, once its program was gone.
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    process.kill()
-        put = max([put, *map(int, said.read().split())])
-    program.wait()
-    psutil.wait_procs(others)
-    part = tmp_path / "killed.part.mp4"
-    frames = frame_count(part)
-    assert put - 2 * fps <= frames <= put + 1
-    movie = decoded(part, SIZE)
-    assert len(movie) == frames
-    assert np.abs(movie[0].astype(int) - movie[fps]).max() > 100
-    left = unfinished_recordings(tmp_path)
-    assert [(one.path, one.frames, one.asked) for one in left] == [(part, frames, None)]
-
-
-LIMITED = """
-import resource, sys
-from bacsim_gui.recorder import Recorder, RecordingError
-from tests.gui.conftest import swarm
-resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
-recorder = Recorder(sys.argv[1], (320, 240))
-try:
-    for frame in range(10_000):
-        recorder.put(swarm(300, seed=frame))
-except RecordingError as error:
-    print(error)
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="limits the size of files")
-def test_a_file_that_may_not_grow_is_said_and_what_was_written_stays(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", LIMITED, tmp_path / "long.mp4"],
-        capture_output=True, text=True, check=True, cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    assert "The recording stopped: the file may not grow any further" in done.stdout
-    part = tmp_path / "long.part.mp4"
-    frames = frame_count(part)
-    assert frames > 10
-    assert f"The first {frames} of " in done.stdout
-    assert len(decoded(part, SIZE)) >= frames
-
-
-def test_a_full_disk_is_said_and_what_was_written_stays(recorders, tmp_path: Path) -> None:
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", tmp_path],
-        capture_output=True, check=False,
-    )  # fmt: skip
-    if mounted.returncode:
-        pytest.skip("a small disk cannot be mounted here")
-    try:
-        recorder = Recorder(tmp_path / "long.mp4", SIZE)
-        recorders.append(recorder)
-        said = until_it_fails(recorder, rods=300)
-        assert "The recording stopped: the disk is full." in said
-        frames = frame_count(recorder.part)
-        assert frames > 10
-        assert f"The first {frames} of " in said
-        assert len(decoded(recorder.part, SIZE)) >= frames
-    finally:
-        subprocess.run(["umount", "--lazy", tmp_path], check=True)
-
-
-def test_a_disk_that_is_full_at_the_end_keeps_the_recording(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The last copy fails, as ffmpeg fails on a full disk."""
-    program = tmp_path / "ffmpeg"
-    program.write_text(
-        "#!/bin/sh\n"
-        'case "$*" in *faststart*) echo "x: No space left on device" >&2; exit 1;; esac\n'
-        f'exec {ffmpeg_program()} "$@"\n'
-    )
-    program.chmod(0o755)
-    monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", str(program))
-    recorder = Recorder(tmp_path / "movie.mp4", SIZE)
-    for frame in range(20):
-        recorder.put(travelling(frame))
-    with pytest.raises(RecordingError) as refused:
-        recorder.finish()
-    assert str(refused.value) == (
-        "The recording stopped: the disk is full. The first 20 of 20 frames are in "
-        f"{recorder.part}, which can be played."
-    )
-    assert frame_count(recorder.part) == 20
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["ffmpeg", "movie.part.mp4"]
-
-
-def test_a_process_of_another_version_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(recorder_module.protocol, "VERSION", 99)
-    recorder = Recorder(tmp_path / "movie.mp4", SIZE)
-    assert "the program and its recording process differ" in until_it_fails(recorder)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_size_beyond_the_card_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder_module, "_LARGEST_SIDE", 1 << 20)
-    recorder = Recorder(tmp_path / "huge.mp4", (100_000, 16))
-    assert "A picture of 100000x16 is too large" in until_it_fails(recorder)
-
-
-@pytest.mark.parametrize(
-    ("said", "status", "reason"),
-    [
-        ("av_interleaved_write_frame(): No space left on device", 228, "the disk is full"),
-        ("Disk quota exceeded", 1, "your disk quota is used up"),
-        ("Unknown encoder 'libx264'", 1, "lacks an encoder"),
-        ("one\nanother problem", 1, "the encoder ffmpeg failed: another problem"),
-        ("", 1, "the encoder ffmpeg failed: no message"),
-    ],
-)
-def test_the_reasons_of_ffmpeg_are_put_plainly(said: str, status: int, reason: str) -> None:
-    assert reason in plain_reason(said, status)
