@@ -372,10 +372,14 @@ def setup(extras: set[str], *, retry_card: bool = False, quiet: bool = False) ->
     if sys.platform == "win32":
         raise SetupError("make works on Linux and macOS. On Windows use WSL2, or: pip install .")
     stamp, card, tests = read_stamp(), machine.card_fingerprint(), "dev" in extras
-    current = up_to_date(stamp, extras, digest(), card) and not retry_card
-    current = current and (native_is_built() or not stamp.get("native"))
-    install_system_packages(tests=tests, native=tests or not current)
-    if current:
+
+    def current() -> bool:
+        complete = native_is_built() or not stamp.get("native")
+        return complete and up_to_date(stamp, extras, digest(), card) and not retry_card
+
+    # What is called often, such as make run, does not try to get a compiler each time.
+    install_system_packages(tests=tests, native=tests or not quiet or not current())
+    if current():  # also with the compiler that may have come
         if not quiet:
             print(".venv is up to date.")
         if tests or not quiet:

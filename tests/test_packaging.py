@@ -4,6 +4,7 @@
 import importlib
 import importlib.metadata
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -510,6 +511,31 @@ def test_the_line_to_run_is_one_line_with_or_without_sudo():
     assert without == (
         "su -c 'apt-get update && apt-get install -y --no-install-recommends libegl1'"
     )
+
+
+def test_make_setup_tries_again_to_get_a_compiler_and_then_builds_but_make_run_does_not(
+    apt: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    monkeypatch.setattr(environment, "PYTHON", Path(sys.executable))
+    monkeypatch.setattr(environment, "STAMP", tmp_path / "stamp.json")
+    monkeypatch.setattr(environment, "native_is_built", lambda: False)
+    monkeypatch.setattr(environment, "make_venv", lambda: pytest.fail("builds"))
+    stamp = {"digest": environment.digest(), "card": machine.card_fingerprint(), "native": False}
+    environment.STAMP.write_text(json.dumps(stamp))
+    put_program(apt.parent, apt.name, "echo E: No network; exit 1")
+    environment.setup(set(), quiet=True)
+    assert not capsys.readouterr().out
+    environment.setup(set())
+    said = capsys.readouterr().out.splitlines()
+    assert "g++ could not be installed: No network" in said
+    assert ".venv is up to date." in said
+    put_compiler(tmp_path, "g++")
+    put_program(apt.parent, apt.name, f"/bin/cp -p {tmp_path}/g++ {apt.parent}/g++")
+    with pytest.raises(pytest.fail.Exception, match="builds"):
+        environment.setup(set())
 
 
 @pytest.mark.parametrize("sudo", [True, False])
