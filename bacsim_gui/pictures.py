@@ -10,7 +10,7 @@ import numpy as np
 
 from bacsim_gui.movie_formats import comment_of, metadata_of
 
-# Pictures of smooth rods hardly shrink beyond this level, which takes a third of the usual time.
+# Beyond this level a picture of rods shrinks by a twentieth and takes a third longer.
 _COMPRESSION = 3
 
 
