@@ -2,6 +2,7 @@
 #include "batch.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "build.h"
@@ -86,7 +87,7 @@ Result advance(const Target& target, const Params& params, const State& state, i
     workspace.turn();
     ++result.done;
     ++*state.step;
-    ++*state.age;
+    *state.age += *state.age < std::numeric_limits<int32_t>::max();
   }
   workspace.save();
   return result;
@@ -95,9 +96,9 @@ Result advance(const Target& target, const Params& params, const State& state, i
 bool build(const Target& target, const Params& params, const State& state, int64_t threads) {
   Crew crew(helpful(state, threads));
   Workspace workspace(state, crew);
-  if (!build_list(target, params, state, workspace, crew)) return false;
+  const bool fits = build_list(target, params, state, workspace, crew);
   workspace.save();
-  return true;
+  return fits;
 }
 
 void sum_up(const Target& target, const Params& params, const State& state, const float* x,

@@ -38,8 +38,8 @@ struct Result {
 Result advance(const Target& target, const Params& params, const State& state, int32_t K,
                float most_move, int64_t threads);
 
-// Build a new list; false, with the state as it was, where it does not fit. Then `most` tells how
-// many slots would do.
+// Build a new list; false where it does not fit, with the rods as they were and no list that could
+// be used. Then `most` tells how many slots would do.
 bool build(const Target& target, const Params& params, const State& state, int64_t threads);
 
 // The sums over the listed neighbours of rods in the order of the list.

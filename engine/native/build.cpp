@@ -153,7 +153,10 @@ bool build_list(const Target& target, const Params& params, const State& state,
   const std::vector<int32_t>& found = table.found();
   *state.most = *std::max_element(found.begin(), found.end());
   *state.candidates = 0;  // there is room for any number of them
-  if (*state.most > state.slots) return false;
+  if (*state.most > state.slots) {
+    workspace.lose_list();  // the search has written over it
+    return false;
+  }
   crew.run(table.windows(), [&](int64_t window) { table.reorder(window); });
 
   std::vector<int32_t> whole(order.size());

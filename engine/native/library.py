@@ -17,6 +17,8 @@ import jax
 NAME = "bacsim_native"
 # Counts the changes of what is called and of its arguments, as in ffi.cpp.
 VERSION = 2
+# No machine has as many cores.
+MOST_THREADS = 4096
 HANDLERS = ("bacsim_advance", "bacsim_build", "bacsim_sums")
 
 # The parameters that the library takes, in the order of `Params` in model.h; `epsilon`, the
@@ -63,7 +65,7 @@ def native() -> Native:
         for name in HANDLERS:
             handler = jax.ffi.pycapsule(getattr(library, name))
             jax.ffi.register_ffi_target(name, handler, platform="cpu")
-    except RuntimeError as error:
+    except (RuntimeError, AttributeError) as error:
         return _none(f"{found} does not fit JAX {jax.__version__}: {error}", found)
     return Native(library.bacsim_target(b"").decode(), "")
 
@@ -85,7 +87,7 @@ def default_threads() -> int:
     """
     asked = os.environ.get("BACSIM_THREADS", "")
     if asked.isdecimal() and int(asked) > 0:
-        return int(asked)
+        return min(int(asked), MOST_THREADS)
     have = getattr(os, "sched_getaffinity", None)
     cores = len(have(0)) if have else os.cpu_count() or 1
     return max(1, cores - 1)
@@ -109,6 +111,7 @@ def _file() -> Path | None:
     """Where the library lies, if anywhere."""
     asked = os.environ.get("BACSIM_NATIVE", "")
     if asked:
-        return None if asked == "off" else Path(asked)
+        # Absolute, or a name without a folder would be looked for among the system's libraries.
+        return None if asked == "off" else Path(asked).absolute()
     file = Path(__file__).with_name(f"{NAME}{'.dll' if sys.platform == 'win32' else '.so'}")
     return file if file.exists() else None

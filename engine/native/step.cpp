@@ -47,7 +47,7 @@ Total sums_of(const Pair& pair, const Rods& rods, const Four& main, const List& 
 
 // Constants of the motion.
 struct Motion {
-  float half, thrust, torque, per_drag, per_turning_drag, dt, most_move, width, box, per_box;
+  float half, thrust, torque, per_drag, per_turning_drag, dt, most_move, width, box;
   float thresh, per_width, memory, shift, twist;
   bool hard, noisy, limited;
 
@@ -61,7 +61,6 @@ struct Motion {
         most_move(most),
         width(2 * p.radius),
         box(p.space_size),
-        per_box(1 / p.space_size),
         thresh(p.activity_thresh),
         per_width(p.activity_width > 0 ? 1 / p.activity_width : 0),
         memory(p.tau_a > 0 ? __builtin_expf(-p.dt / p.tau_a) : 0),
@@ -105,7 +104,8 @@ Moved moved(Float now, Float by, Float rest, const Motion& motion) {
   const Float wanted = by + rest;
   const Float there = now + wanted;
   Float left = wanted - (there - now);
-  const Float shift = motion.box * floor_of(there * motion.per_box);
+  // A product with the reciprocal may be 1 for a place just inside, which would then be moved.
+  const Float shift = motion.box * floor_of(there / motion.box);
   const Float wrapped = there - shift;
   left += there - (wrapped + shift);
   const Int outside = (wrapped < 0.0f) | (wrapped >= motion.box);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "workspace.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace bacsim {
 namespace {
 
@@ -63,6 +66,10 @@ void Workspace::reorder_for_list(const std::vector<int32_t>& order) {
     }
   });
   turn();
+}
+
+void Workspace::lose_list() {
+  std::fill_n(list_x_, state_.size, std::numeric_limits<float>::quiet_NaN());
 }
 
 void Workspace::save() const {

@@ -28,6 +28,9 @@ class Workspace {
   // the list of `state` was built.
   void reorder_for_list(const std::vector<int32_t>& order);
 
+  // No rod is near where the list of `state` was built.
+  void lose_list();
+
   // Write all back to the state.
   void save() const;
 

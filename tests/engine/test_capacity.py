@@ -201,6 +201,22 @@ def test_an_edit_helps_where_there_is_no_memory_for_longer_lists(monkeypatch, ke
             driver.advance(20)
 
 
+@EITHER
+def test_a_list_that_found_no_memory_is_not_used_when_the_old_range_is_back(monkeypatch, kernel):
+    """The search for the longer list may have written over the table."""
+    driver, again = begun_with(FEW_SLOTS[kernel], kernel), begun_with(LARGE[kernel], kernel)
+    before = driver.advance(20)
+    with monkeypatch.context() as full:
+        full.setattr(engine.program, "available_bytes", lambda: 1000)
+        driver.set(sensing_range=14.0)
+        with pytest.raises(SimulationError):
+            driver.advance(1)
+    driver.set(sensing_range=before.params.sensing_range)
+    went, wanted = driver.advance(30), again.advance(50)
+    assert went.step == wanted.step
+    np.testing.assert_allclose(went.rods, wanted.rods, atol=1e-4)
+
+
 @pytest.mark.parametrize("rods", [1, 2, 63, 64, 65, 100, 1000, 1024, 1025, 5000, 10**6])
 @pytest.mark.parametrize(
     ("platform", "kernel"), [("cpu", "neighbours"), ("cpu", "native"), ("gpu", "neighbours")]

@@ -13,8 +13,9 @@ from engine import Driver, Params, Setup, Start
 from tests.engine.programs import shared_programs
 from tests.oracle import reference
 
-# The standard benchmark's box for 10⁶ rods, and the presets'.
-BOXES = pytest.mark.parametrize("box", [1742.0, 3990.0])
+# The standard benchmark's box for 10⁶ rods, the presets', and one whose reciprocal is rounded up:
+# times that, the last place inside is 1.
+BOXES = pytest.mark.parametrize("box", [1742.0, 2000.0, 3990.0])
 DIRECTIONS = np.pi * np.array([0.0, 1.0, 0.5, 0.25, -0.75, 0.76])
 # Steps in a length of 4 and a time step of 0.001, from far below the grain of a place to above it.
 STRIDES = 4e-4 * np.array([1.0, 0.075, 0.0025])

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -280,8 +281,9 @@ def test_an_unknown_instruction_set_is_refused():
         ("off", "BACSIM_NATIVE=off was set"),
         ("/nowhere/bacsim_native.so", "/nowhere/bacsim_native.so cannot be loaded"),
         (sys.executable, "cannot be loaded"),
+        ("nowhere.so", f"{Path.cwd()}/nowhere.so cannot be loaded"),
     ],
-    ids=["off", "missing", "not ours"],
+    ids=["off", "missing", "not ours", "of the folder"],
 )
 def test_without_native_code_it_runs_on_what_jax_compiles_and_says_so(library_file, words):
     script = """
@@ -304,7 +306,9 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
 
-@pytest.mark.parametrize(("asked", "threads"), [("3", 3), ("0", None), ("many", None), ("", None)])
+@pytest.mark.parametrize(
+    ("asked", "threads"), [("3", 3), ("0", None), ("many", None), ("", None), ("9" * 30, 4096)]
+)
 def test_the_number_of_threads_follows_the_environment(monkeypatch, asked, threads):
     monkeypatch.setenv("BACSIM_THREADS", asked)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
