@@ -170,7 +170,9 @@ class RodVisual(_Quad):
         """Instances for which the buffer has room; grows by half when it is outgrown."""
         return self._capacity
 
-    def show(self, scene: Scene, view: View, size: tuple[int, int], at: Camera) -> None:
+    def show(
+        self, scene: Scene, view: View, size: tuple[int, int], at: Camera, enlarged: int
+    ) -> None:
         """Upload the scene if it is another than the last one, and place it."""
         if scene is not self._shown:
             self._upload(scene)
@@ -180,7 +182,7 @@ class RodVisual(_Quad):
             self.set(colors=table)
             self._colormap = view.colormap
         self.set(half_length=scene.length / 2, radius=scene.radius, pixel=1 / at.scale)
-        self.set(space_size=scene.space_size)
+        self.set(space_size=scene.space_size, enlarged=float(enlarged))
         self.place(size, at)
 
     def draw(self) -> None:
@@ -263,7 +265,7 @@ class Painter:
         if view.show_box:
             self._box.show(scene, view, target, at, line=0.0018 * min(size) * enlarged)
             self._box.draw()
-        self._rods.show(scene, view, target, at)
+        self._rods.show(scene, view, target, at, enlarged)
         self._rods.draw()
 
     def paint_legend(self, scene: Scene, view: View, size: tuple[int, int], tile: Tile) -> None:

@@ -3,6 +3,7 @@
 uniform float u_half_length;
 uniform float u_radius;
 uniform float u_pixel;
+uniform float u_enlarged;  // pixels drawn, a side, for one that is seen
 uniform float u_space_size;
 
 varying vec2 v_local;
@@ -31,7 +32,7 @@ void main() {
 
     // The front half keeps the colour of the colour bar. A darker tail shows where a rod is heading,
     // a dark rim keeps touching rods apart; both go where a rod is too thin to show them.
-    float wide = smoothstep(1.0, 3.0, r);
+    float wide = smoothstep(1.0, 3.0, r / u_enlarged);
     float rim = smoothstep(0.68, 0.88, s / r);
     float tail = 1.0 - smoothstep(-1.0, 0.0, v_local.x / (u_half_length + u_radius));
     vec3 color = v_color * (1.0 - wide * (1.0 - (1.0 - 0.55 * rim) * (1.0 - 0.28 * tail)));
