@@ -18,7 +18,6 @@ from bacsim_gui.flags import (
     number,
     whole,
 )
-from bacsim_gui.movie_formats import ending
 from bacsim_gui.order import Order
 from bacsim_gui.picture_flags import add_picture_flags, fps_from, size_from, view_from
 from bacsim_gui.view import View
@@ -311,9 +310,8 @@ def _order(arguments: argparse.Namespace, view: View, recorded: Order | None = N
         order = replace(order, fps=fps_from(arguments.fps))
     if arguments.quality is not None:
         order = replace(order, quality=arguments.quality)
-    ending(order.path)
     try:
-        check(order.size, order.fps)
+        check(order.size, order.fps, order.path)
     except RecordingError as error:
         raise ValueError(str(error)) from error
     return order
