@@ -8,20 +8,27 @@ import argparse
 import signal
 import sys
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
-from bacsim_gui import __version__
+from bacsim_gui import __version__, documents
 from bacsim_gui.device import device_note
+from bacsim_gui.documents import Opened
+from bacsim_gui.engine_worker import AUTOSAVE_SECONDS
 from bacsim_gui.flags import (
     DEFAULT_PRESET,
     PlainParser,
     add_run_flags,
+    given_values,
     make_run,
+    number,
     print_anywhere,
     whole,
 )
 from bacsim_gui.logfile import start_log
 from bacsim_gui.presets import Run
+from bacsim_gui.timeline import TimelineError
+from engine.storage.errors import StorageError
 
 
 def parser() -> argparse.ArgumentParser:
@@ -33,6 +40,15 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )  # fmt: skip
     made.add_argument("--version", action="version", version=f"bacsim {__version__}")
+    made.add_argument(
+        "file", nargs="?", metavar="FILE",
+        help="open it: parameters (.toml), a checkpoint (.bacsim), a timeline, a trajectory (.gsd)",
+    )  # fmt: skip
+    made.add_argument(
+        "--autosave-minutes", metavar="FLOAT", default=f"{AUTOSAVE_SECONDS / 60:g}",
+        help="keep the run so often in a file of its own, for File > Resume autosave; 0 for never; "
+        f"default {AUTOSAVE_SECONDS / 60:g}",
+    )  # fmt: skip
     leave = made.add_argument_group("leave by itself")
     leave.add_argument("--frames", metavar="INT", help="leave after so many drawn frames")
     leave.add_argument(
@@ -49,12 +65,42 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = command.parse_args(argv)
     try:
         frames = whole("frames", arguments.frames, 1)
+        opened = _opened(arguments)
         run = make_run(arguments)
         screenshot = _picture_path(arguments.screenshot)
-    except (ValueError, OSError) as error:
+        minutes = _minutes(arguments.autosave_minutes)
+    except (ValueError, OSError, StorageError, TimelineError) as error:
         command.error(str(error))
     preset = "" if arguments.config is not None else arguments.preset or DEFAULT_PRESET
-    return show_window(run, preset, frames, screenshot)
+    return show_window(run, preset, frames, screenshot, opened, minutes)
+
+
+def _opened(arguments: argparse.Namespace) -> Opened | None:
+    """What FILE holds, None for parameters, which the flags act on. Raises as `documents.read`."""
+    if arguments.file is None:
+        return None
+    path = Path(arguments.file)
+    if path.suffix.lower() == documents.CONFIG:
+        if arguments.config is not None:
+            raise ValueError("FILE and --config exclude each other: give one of them.")
+        arguments.config = arguments.file
+        return None
+    opened = documents.read(path)
+    given = [
+        name for name in ("preset", "config", "seed", "K") if vars(arguments)[name] is not None
+    ]
+    given += given_values(arguments)
+    if given:
+        raise ValueError(
+            f"--{given[0]} cannot be given with {path.name}, which says how to begin. Leave one of "
+            "them out."
+        )
+    return opened
+
+
+def _minutes(text: str) -> float:
+    """Minutes between two autosaves, 0 for none."""
+    return 0.0 if text == "0" else number("autosave-minutes", text, 0, 1e6)
 
 
 def _picture_path(text: str | None) -> Path | None:
@@ -69,8 +115,15 @@ def _picture_path(text: str | None) -> Path | None:
     return path
 
 
-def show_window(run: Run, preset: str, frames: int | None, screenshot: Path | None) -> int:
-    """Build the window and run it until it is closed."""
+def show_window(
+    run: Run,
+    preset: str,
+    frames: int | None,
+    screenshot: Path | None,
+    opened: Opened | None,
+    minutes: float,
+) -> int:
+    """Build the window and run it until it is closed; `minutes` pass between two autosaves."""
     start_log("bacsim-gui", on_screen=True)
     from bacsim_gui.bootstrap import prepare_window, window_problem
 
@@ -81,15 +134,18 @@ def show_window(run: Run, preset: str, frames: int | None, screenshot: Path | No
         return 1
     from PyQt6.QtWidgets import QApplication
 
-    from bacsim_gui import theme
+    from bacsim_gui import autosaves, theme
     from bacsim_gui.window import Window, movie_folder
 
     app = QApplication(sys.argv[:1])
     app.setApplicationName("bacsim")
     theme.apply(app)
+    autosaves.tidy()
+    # A run of so many frames is a script's.
+    autosave = autosaves.new_path(datetime.now()) if minutes and frames is None else None
     window = Window(
         run, preset, movie_folder=movie_folder(), frames=frames, screenshot=screenshot,
-        device_note=device_note(),
+        device_note=device_note(), autosave=autosave, autosave_seconds=60 * minutes, opened=opened,
     )  # fmt: skip
     # Without a hook of ours PyQt ends the process for any exception in a slot.
     sys.excepthook = window.report_exception

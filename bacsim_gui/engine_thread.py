@@ -9,7 +9,7 @@ from pathlib import Path
 from PyQt6.QtCore import QObject, QTimer, pyqtSignal
 
 from bacsim_gui.engine_recordings import OpenRecording
-from bacsim_gui.engine_worker import Worker
+from bacsim_gui.engine_worker import AUTOSAVE_SECONDS, Worker
 from bacsim_gui.seam import Frame, Seam, Status, Wanted
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,8 @@ class EngineThread(QObject):
     """Runs the engine beside the window. All methods are for the main thread; only `join` blocks.
 
     `frame_ready` and `status_changed` carry nothing: the receiver takes the newest. `failed`
-    carries a `Problem`. `finished` is the thread's last word.
+    carries a `Problem`. `finished` is the thread's last word. Every `autosave_seconds` the run is
+    kept in the file `autosave`, if there is one.
     """
 
     frame_ready = pyqtSignal()
@@ -63,10 +64,15 @@ class EngineThread(QObject):
     failed = pyqtSignal(object)
     finished = pyqtSignal()
 
-    def __init__(self, open_recording: OpenRecording, autosave: Path | None = None) -> None:
+    def __init__(
+        self,
+        open_recording: OpenRecording,
+        autosave: Path | None = None,
+        autosave_seconds: float = AUTOSAVE_SECONDS,
+    ) -> None:
         super().__init__()
         self._seam = Seam(self.frame_ready.emit, self.status_changed.emit, self.failed.emit)
-        self._worker = Worker(self._seam, open_recording, autosave)
+        self._worker = Worker(self._seam, open_recording, autosave, autosave_seconds)
         # Not a daemon: a thread of JAX that is cut off while it compiles takes the process with it.
         self._thread = threading.Thread(target=self._main, name="engine")
         self._collector = _Collector(self)

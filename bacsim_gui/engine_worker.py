@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 SLICE_SECONDS = 0.04
 # Statistics are gathered this often; each takes medians over recent batches.
 STATS_SECONDS = 0.2
-# Wall time between two autosaves.
+# Wall time between two autosaves, unless another is given.
 AUTOSAVE_SECONDS = 300.0
 # A relaxation that is over sooner needs no word.
 SAID_SECONDS = 0.5
@@ -37,11 +37,16 @@ class Worker:
     """The engine's side of the seam: follows the newest order, slice by slice."""
 
     def __init__(
-        self, seam: Seam, open_recording: OpenRecording, autosave: Path | None = None
+        self,
+        seam: Seam,
+        open_recording: OpenRecording,
+        autosave: Path | None = None,
+        autosave_seconds: float = AUTOSAVE_SECONDS,
     ) -> None:
         self._seam = seam
         self._recordings = Recordings(open_recording)
         self._autosave = autosave
+        self._autosave_seconds = autosave_seconds
         self._driver: Driver | None = None
         self._build_tried = 0
         self._failures = 0
@@ -292,17 +297,18 @@ class Worker:
 
     def _autosave_when_due(self, driver: "Driver") -> None:
         """Keep the run now and then, so that little is lost whatever ends the program."""
-        due = time.monotonic() - self._autosaved_at >= AUTOSAVE_SECONDS
+        due = time.monotonic() - self._autosaved_at >= self._autosave_seconds
         if self._autosave is None or not due or driver.step == self._autosaved_step:
             return
         self._autosaved_at, self._autosaved_step = time.monotonic(), driver.step
-        problem = ""
+        problem, wanted = "", self._wanted
+        title = wanted.build.title if wanted.build is not None else ""
+        notes = {"title": title, "K": wanted.K, "fps": wanted.fps}
         try:
             self._autosave.parent.mkdir(parents=True, exist_ok=True)
             checkpoints.save(
-                self._autosave, driver.checkpoint(), __version__, {"title": "autosave"},
-                overwrite=True,
-            )  # fmt: skip
+                self._autosave, driver.checkpoint(), __version__, notes, overwrite=True
+            )
         except (StorageError, OSError) as error:
             problem = str(error)
             log.warning("autosave: %s", problem)

@@ -5,55 +5,38 @@ Panels call its methods, everything that shows a value listens to its one signal
 `Session.wanted` is the frozen copy that goes to the engine.
 """
 
-import math
-import re
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
-from bacsim_gui.flags import whole
 from bacsim_gui.movie_files import free_paths
+from bacsim_gui.movie_settings import MovieSettings
 from bacsim_gui.order import Order
 from bacsim_gui.presets import Run
 from bacsim_gui.seam import DEFAULT_FPS, Build, Movie, Problem, Save, Trace, Wanted
-from bacsim_gui.view import View
+from bacsim_gui.view import View, ViewError, checked
 from engine import schema
+from engine.params import Params
 from engine.schema import ParameterError
 from engine.snapshot import Checkpoint, Snapshot, Start
 
-
-@dataclass(frozen=True)
-class MovieSettings:
-    """Where the next recording goes and what it is like; size in pixels.
-
-    `kind` is the ending of its name (see `bacsim_gui.order.Order`). Frames are `time_a_frame` apart
-    in simulated time, or as in the window where that is None. It begins after `delay` seconds and
-    ends at step `until`, if that is given. A trajectory keeps about `rods` rods, None for all.
-    """
-
-    folder: Path
-    width: int = 1280
-    height: int = 720
-    fps: float = 30.0
-    kind: str = ".mp4"
-    quality: str = "share"
-    time_a_frame: float | None = None
-    delay: float = 0.0
-    until: int | None = None
-    rods: int | None = None
+# What is put aside while the user looks back, for when that ends.
+_ASIDE = ("run", "preset", "setup", "pending", "params", "seed", "running", "_start", "_fits")
 
 
 class Session(QObject):
     """The state of the window. Attributes are read by all and changed by the methods only.
 
     `pending` is the `Setup` as edited; `setup` the one that is built. `refused` maps a parameter's
-    name to the plain reason why its last value was not taken.
+    name to the plain reason why its last value was not taken. `looking` is the earlier state that
+    the user looks at, None for the present: until that ends, all that is shown and edited is of a
+    branch that might go on from it, and the present run keeps what it has.
     """
 
     changed = pyqtSignal()
@@ -69,6 +52,8 @@ class Session(QObject):
         self.movie: Movie | None = None
         self.movie_settings = MovieSettings(movie_folder)
         self.movie_view = self.view
+        self.looking: Snapshot | None = None
+        self._aside: dict[str, Any] = {}
         self._trace: Trace | None = None
         self._save: Save | None = None
         self._cancel = 0
@@ -89,6 +74,8 @@ class Session(QObject):
         self.fps = run.fps
         self.seed = run.seed
         self._start = run.start
+        # The parameters that the arrays to start from were made with.
+        self._fits = run.params
         self.refused = {}
 
     # Parameters
@@ -141,12 +128,14 @@ class Session(QObject):
 
     def apply_setup(self) -> None:
         """Rebuild with the edited `Setup`. Another number of rods keeps φ: the box follows."""
+        self._forget_aside()
         run = self.current_run().with_values(**asdict(self.pending))
         self.setup, self.params, self._start = run.setup, run.params, run.start
         self._order_build("setup applied")
 
     def reset(self) -> None:
         """Begin again from the same start and seed, with the present parameters."""
+        self._leave_the_past()
         self._order_build("reset")
 
     def new_seed(self) -> None:
@@ -159,6 +148,7 @@ class Session(QObject):
         if seed is None:
             self.changed.emit()
             return
+        self._leave_the_past()
         self.seed = seed
         self._start = None
         self._order_build("new seed")
@@ -169,39 +159,85 @@ class Session(QObject):
 
     def load_run(self, run: Run, preset: str = "") -> None:
         """Begin again with all that a preset (its name given) or a file holds."""
+        self._leave_the_past()
         self.adopt(run, preset)
         self._order_build("preset" if preset else "file")
 
     def resume(self, kept: Checkpoint, notes: Mapping[str, Any]) -> None:
-        """Go on from a checkpoint, with the same bits; `notes` are those of `save_checkpoint`."""
+        """Stand, paused, where a checkpoint was taken, to go on with the same bits.
+
+        `notes` are those of `save_checkpoint`; title, K, frames a second and view come from them.
+        """
+        self._leave_the_past()
         setup, params, start = kept.began
         title = str(notes.get("title", "own run"))
         K, fps = int(notes.get("K", self.K)), float(notes.get("fps", self.fps))
         self.adopt(Run(title, "", setup, params, K, fps, kept.seed, start), "")
         self.setup = self.pending = kept.setup
         self.params = kept.params
+        self.auto = self.running = False
+        if "view" in notes:
+            self.view = View.from_dict(notes["view"])
         self._order_build("checkpoint", kept)
 
-    def branch(self, snapshot: Snapshot) -> None:
-        """Go on from an earlier state of this run, with the parameters as they are set now."""
-        self.running = False
-        self._start = Start.of(snapshot)
-        self._order_build("earlier state")
+    # Earlier states
 
-    def _order_build(self, reason: str, kept: Checkpoint | None = None) -> None:
+    def look_back(self, snapshot: Snapshot, run: Run | None = None) -> None:
+        """Pause, and show an earlier state and its parameters in place of the present.
+
+        `run` is the one that it is a state of, where that is not this one. Not while recording.
+        """
+        if self.movie is not None:
+            return
+        if self.looking is None:
+            self._aside = {name: getattr(self, name) for name in _ASIDE}
+        if run is not None:
+            self.run, self.preset, self.seed = run, "", run.seed
+            self.setup = self.pending = run.setup
+        self.looking, self.running, self.params = snapshot, False, snapshot.params
+        self.refused = {}
+        self.changed.emit()
+
+    def look_at_now(self) -> None:
+        """Show the present again, which goes on if it ran."""
+        self._leave_the_past()
+        self.changed.emit()
+
+    def go_on_from_here(self) -> None:
+        """Make a branch of what is looked at, with the parameters as they are edited by now."""
+        if self.looking is None:
+            return
+        snapshot, ran = self.looking, self._aside["running"]
+        self._forget_aside()
+        self._start, self._fits = Start.of(snapshot), snapshot.params
+        self.running = ran
+        # The rods fit the parameters that they had; what was edited is set thereafter.
+        self._order_build("earlier state", began=snapshot.params)
+
+    def _leave_the_past(self) -> None:
+        """Let the present be what is shown, edited and run."""
+        for name, value in self._aside.items():
+            setattr(self, name, value)
+        self._forget_aside()
+
+    def _forget_aside(self) -> None:
+        self.looking, self._aside = None, {}
+
+    def _order_build(
+        self, reason: str, kept: Checkpoint | None = None, began: Params | None = None
+    ) -> None:
         self._serial += 1
         self._built_failed = False
         placed = ("space_size", "length", "radius")
-        moved = any(getattr(self.params, n) != getattr(self.run.params, n) for n in placed)
-        if moved and reason != "earlier state":
+        if any(getattr(began or self.params, n) != getattr(self._fits, n) for n in placed):
             # Arrays made for another box or other rods would overlap.
             self._start = None
         self.problem = None
         # Its metadata would no longer be true of what follows.
         self.movie = None
         self._build = Build(
-            self._serial, self.setup, self.params, self.seed, self._start, reason, self.run.title,
-            kept,
+            self._serial, self.setup, began or self.params, self.seed, self._start, reason,
+            self.run.title, kept,
         )  # fmt: skip
         self.changed.emit()
 
@@ -216,6 +252,7 @@ class Session(QObject):
 
     def set_running(self, running: bool) -> None:
         """Let time run, or pause."""
+        self._leave_the_past()
         if running:
             self.problem = None
         self.running = running
@@ -227,6 +264,7 @@ class Session(QObject):
 
     def step(self, steps: int) -> None:
         """Advance by so many steps and stay paused."""
+        self._leave_the_past()
         self.running = False
         self.problem = None
         self._extra_steps += steps
@@ -264,60 +302,41 @@ class Session(QObject):
 
     def set_view(self, **values: Any) -> None:
         """Change what the picture looks like; see `bacsim_gui.view.View`."""
-        self.view = replace(self.view, **values)
+        try:
+            self.view = checked(replace(self.view, **values))
+        except ViewError as error:
+            self.show_problem(str(error))
+            return
         self.changed.emit()
 
     def set_movie(self, name: str, value: object) -> None:
-        """Change where the next recording goes or what it is like; see `MovieSettings`.
-
-        An empty text stands for None where there may be none.
-        """
+        """Change where the next recording goes or what it is like; see `MovieSettings`."""
         try:
-            taken = self._movie_value(name, value)
+            self.movie_settings = self.movie_settings.with_value(name, value)
+            self.refused.pop(name, None)
         except ParameterError as error:
             self.refused[name] = str(error)
-        else:
-            self.refused.pop(name, None)
-            self.movie_settings = replace(self.movie_settings, **{name: taken})
         self.changed.emit()
 
-    def _movie_value(self, name: str, value: object) -> object:
-        """A setting of a recording in its type; raises `ParameterError`."""
-        if name in ("time_a_frame", "until", "rods") and value in (None, ""):
-            return None
-        if name in ("width", "height", "until", "rods"):
-            number = whole(name, str(value), 64 if name in ("width", "height") else 1) or 0
-            if name in ("width", "height") and number % 2:
-                raise ParameterError(name, value, "is not possible", "Video needs even numbers.")
-            return number
-        if name in ("fps", "time_a_frame", "delay"):
-            try:
-                seconds = float(str(value))
-            except ValueError:
-                seconds = math.nan
-            if not (seconds > 0 or (name == "delay" and seconds == 0)) or math.isinf(seconds):
-                raise ParameterError(name, value, "is not possible", "Give a number above 0.")
-            return seconds
-        return value
-
     def movie_steps(self, K: int) -> int:
-        """Steps between two frames: the window's pace, unless a time is chosen."""
+        """Steps between two frames: the window's pace of `K`, unless a time is chosen."""
         settings = self.movie_settings
         if settings.time_a_frame is not None:
             return max(1, round(settings.time_a_frame / self.params.dt))
+        if settings.is_trajectory:
+            return K  # it has no pace of its own: each frame of the window is one of it
         run = replace(self.current_run(), K=K, fps=self.fps)
         return run.movie_steps(settings.fps)
 
     def start_movie(self, view: View, K: int) -> None:
         """Begin to record, in pictures what `view` shows, at the pace of `K` steps a frame."""
+        self._leave_the_past()
         self._serial += 1
         settings, steps = self.movie_settings, self.movie_steps(K)
-        # A title of the user's may hold anything; in a name a slash would be another folder.
-        title = re.sub(r"\W+", "-", self.run.title.lower()).strip("-")[:60] or "run"
-        name = f"bacsim-{title}-{datetime.now():%Y%m%d-%H%M%S}{settings.kind}"
+        name = settings.file_name(self.run.title, datetime.now())
         order = Order(
             next(free_paths(settings.folder / name)), (settings.width, settings.height),
-            settings.fps, settings.quality, steps, view, settings.rods,
+            settings.fps, settings.quality, steps, view, settings.keep,
         )  # fmt: skip
         self.movie_view = view
         begin_at = time.monotonic() + settings.delay if settings.delay else 0.0
@@ -345,12 +364,14 @@ class Session(QObject):
         self._cancel = self._serial
         self.changed.emit()
 
-    def save_checkpoint(self, path: Path) -> None:
-        """Have the run written to `path`, so that it can go on with the same bits."""
+    def save_checkpoint(self, path: Path, view: View) -> None:
+        """Have the run written to `path`, so that it can go on with the same bits.
+
+        What is there already is replaced. `view` is how it is looked at.
+        """
         self._serial += 1
-        notes = {
-            "title": self.run.title, "K": self.K, "fps": self.fps, "view": self.view.to_dict(),
-        }  # fmt: skip
+        title = self._aside.get("run", self.run).title
+        notes = {"title": title, "K": self.K, "fps": self.fps, "view": view.to_dict()}
         self._save = Save(self._serial, path, notes)
         self.changed.emit()
 
@@ -380,7 +401,10 @@ class Session(QObject):
         if replaced and not problem.movie:
             self.changed.emit()
             return
-        self.running = False
+        self._leave_the_past()
+        # A file that could not be finished, or was cancelled, does not concern the run.
+        if not (problem.movie and order.movie is None):
+            self.running = False
         self.problem = problem
         if problem.movie and order.movie in (None, self.movie):
             self.movie = None
@@ -417,8 +441,8 @@ class Session(QObject):
     def wanted(self) -> Wanted:
         """The frozen order for the engine."""
         return Wanted(
-            build=self._build, params=self.params, running=self.running, K=self.K,
-            auto=self.auto, fps=self.fps, extra_steps=self._extra_steps, movie=self.movie,
-            trace=self._trace, save=self._save, view=self.movie_view, cancel=self._cancel,
-            failures=self._failures,
+            build=self._build, params=self._aside.get("params", self.params),
+            running=self.running, K=self.K, auto=self.auto, fps=self.fps,
+            extra_steps=self._extra_steps, movie=self.movie, trace=self._trace, save=self._save,
+            view=self.movie_view, cancel=self._cancel, failures=self._failures,
         )  # fmt: skip

@@ -15,6 +15,7 @@ LINE = "#2d3441"
 TEXT = "#dfe4ec"
 MUTED = "#8f98a6"
 ACCENT = "#5c9dff"
+ACCENT_DEEP = "#2f5fa8"
 WARN = "#e6b450"
 ERROR = "#ff7b72"
 GOOD = "#5fc98f"
@@ -25,6 +26,7 @@ SIDE_NAME_WIDTH = 92
 FIELD_WIDTH = 116
 PANEL_WIDTH = 400
 SIDE_WIDTH = 324
+PAST_WIDTH = 176
 
 _STYLE = f"""
 QToolTip {{ color: {TEXT}; background: {RAISED}; border: 1px solid {LINE}; padding: 5px; }}
@@ -58,7 +60,7 @@ QScrollBar::handle:vertical {{ background: {LINE}; border-radius: 4px; min-heigh
 QScrollBar::handle:vertical:hover {{ background: {MUTED}; }}
 QScrollBar::add-line, QScrollBar::sub-line {{ height: 0; }}
 QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
-QLineEdit, QComboBox {{ background: {FIELD}; border: 1px solid {LINE}; border-radius: 4px;
+QLineEdit, QComboBox, QSpinBox {{ background: {FIELD}; border: 1px solid {LINE}; border-radius: 4px;
     padding: 2px 6px; min-height: 18px; selection-background-color: {ACCENT}; }}
 QLineEdit:hover, QComboBox:hover {{ border-color: {MUTED}; }}
 QLineEdit:focus, QComboBox:focus {{ border-color: {ACCENT}; }}
@@ -66,6 +68,12 @@ QLineEdit[refused="true"] {{ border-color: {ERROR}; }}
 QLineEdit:disabled, QComboBox:disabled {{ color: {MUTED}; background: {PANEL}; }}
 QComboBox::drop-down {{ border: none; width: 20px; }}
 QComboBox::down-arrow {{ image: url(@icons/chevron-down.svg); width: 12px; height: 12px; }}
+QPushButton::menu-indicator {{ image: url(@icons/chevron-down.svg); width: 12px; height: 12px;
+    subcontrol-position: right center; right: 6px; }}
+QMenu::indicator {{ width: 14px; height: 14px; left: 5px; border: 1px solid {MUTED};
+    border-radius: 3px; background: {FIELD}; }}
+QMenu::indicator:checked {{ background: {ACCENT}; border-color: {ACCENT};
+    image: url(@icons/check.svg); }}
 QComboBox QAbstractItemView {{ background: {PANEL}; border: 1px solid {LINE};
     selection-background-color: {RAISED}; selection-color: {TEXT}; outline: none; }}
 QPushButton {{ background: {RAISED}; border: 1px solid {LINE}; border-radius: 4px;
@@ -83,6 +91,8 @@ QCheckBox::indicator:checked {{ background: {ACCENT}; border-color: {ACCENT};
 QSlider {{ min-height: 20px; }}
 QSlider::groove:horizontal {{ background: {LINE}; height: 3px; border-radius: 1px; }}
 QSlider::sub-page:horizontal {{ background: {ACCENT}; border-radius: 1px; }}
+QSlider::sub-page:horizontal:disabled {{ background: {LINE}; }}
+QSlider::handle:horizontal:disabled {{ background: {MUTED}; }}
 QSlider::handle:horizontal {{ background: {TEXT}; width: 12px; height: 12px; margin: -5px 0;
     border-radius: 6px; }}
 QSlider::handle:horizontal:hover, QSlider::handle:horizontal:focus {{ background: {ACCENT}; }}
@@ -95,6 +105,12 @@ QLabel[role="error"] {{ color: {ERROR}; }}
 QFrame[role="warning-box"] {{ background: #2c2616; border: none; border-left: 3px solid {WARN}; }}
 QFrame[role="warning-box"] QLabel {{ color: {WARN}; }}
 QFrame[role="error-box"] {{ background: #34191b; border: none; border-left: 3px solid {ERROR}; }}
+QFrame[role="past-bar"] {{ background: {WINDOW}; border: none; border-top: 1px solid {LINE}; }}
+QLabel[role="past"] {{ color: {MUTED}; }}
+QLabel[role="past"][looking="true"] {{ color: {ACCENT}; font-weight: 600; }}
+QProgressBar {{ background: {FIELD}; border: 1px solid {LINE}; border-radius: 4px;
+    text-align: center; color: {TEXT}; min-height: 18px; }}
+QProgressBar::chunk {{ background: {ACCENT_DEEP}; border-radius: 3px; }}
 QFrame[role="card"] {{ background: {PANEL}; border: none; border-bottom: 1px solid {LINE}; }}
 QFrame[role="footer"] {{ background: {PANEL}; border: none; border-top: 1px solid {LINE}; }}
 """

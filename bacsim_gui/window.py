@@ -3,44 +3,39 @@
 
 import logging
 import time
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 
 import platformdirs
 from PyQt6.QtCore import QSize, Qt, QTimer, QUrl
-from PyQt6.QtGui import QAction, QCloseEvent, QDesktopServices, QImage, QResizeEvent, QShowEvent
-from PyQt6.QtWidgets import (
-    QDockWidget,
-    QFileDialog,
-    QLabel,
-    QMainWindow,
-    QMenu,
-    QMessageBox,
-    QVBoxLayout,
-    QWidget,
-)  # fmt: skip
+from PyQt6.QtGui import QCloseEvent, QDesktopServices, QResizeEvent, QShowEvent
+from PyQt6.QtWidgets import QDockWidget, QLabel, QMainWindow, QVBoxLayout, QWidget
 
 from bacsim_gui import presets, theme
+from bacsim_gui.background import Background
 from bacsim_gui.canvas import RodCanvas
+from bacsim_gui.documents import Opened
 from bacsim_gui.engine_thread import EngineThread
-from bacsim_gui.movie_files import free_paths, unfinished_recordings
+from bacsim_gui.engine_worker import AUTOSAVE_SECONDS
+from bacsim_gui.files import Files
+from bacsim_gui.menus import add_menus
+from bacsim_gui.movie_files import unfinished_recordings
 from bacsim_gui.pace import FrameRate
 from bacsim_gui.panels.layout import Column
 from bacsim_gui.panels.parameters import ParameterPanel
+from bacsim_gui.panels.past_bar import PastBar
 from bacsim_gui.panels.recording import RecordingPanel
 from bacsim_gui.panels.statistics import WAITS, StatisticsPanel, phase_text
 from bacsim_gui.panels.status import ProblemBanner, StatusBar
 from bacsim_gui.panels.transport import TransportBar
 from bacsim_gui.panels.view_panel import ViewPanel
 from bacsim_gui.recording import Recording
+from bacsim_gui.scrubbing import Scrubber
 from bacsim_gui.seam import Frame, Movie, Problem, Status
 from bacsim_gui.session import Session
 from bacsim_gui.timeline import Timeline
-from engine.snapshot import Checkpoint
+from engine.snapshot import Checkpoint, Snapshot
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +43,8 @@ REFRESH_MS = 200
 MESSAGE_MS = 8000
 # From this width on the parameters and the statistics stand beside the picture at the same time.
 WIDE = 1400
+# Settings of a recording that may be refused; the parameters have their own place for that.
+SETTINGS = ("width", "height", "fps", "time_a_frame", "delay", "until", "keep")
 
 
 def open_recording(
@@ -63,10 +60,11 @@ def movie_folder() -> Path:
 
 
 class Window(QMainWindow):
-    """The main window, which begins with `run`.
+    """The main window, which begins with `run`, or with what `opened` holds.
 
     With `frames` it leaves after so many drawn frames; with `screenshot` it writes a picture of
-    the whole window before it leaves. `exit_code` is what the program should return.
+    the whole window before it leaves. Every `autosave_seconds` it keeps the run in the file
+    `autosave`, if there is one. `exit_code` is what the program should return.
     """
 
     def __init__(
@@ -79,6 +77,8 @@ class Window(QMainWindow):
         screenshot: Path | None = None,
         device_note: str = "",
         autosave: Path | None = None,
+        autosave_seconds: float = AUTOSAVE_SECONDS,
+        opened: Opened | None = None,
     ) -> None:
         super().__init__()
         self.exit_code = 0
@@ -90,11 +90,15 @@ class Window(QMainWindow):
         self._told = Status()
         self._rate = FrameRate()
         self.session = Session(run, movie_folder, preset)
-        self.engine = EngineThread(open_recording, autosave)
+        self.engine = EngineThread(open_recording, autosave, autosave_seconds)
+        self._pictured: Snapshot | None = None
         self._build(device_note)
         self._connect()
-        self.session.begin()
-        self.session.set_running(True)
+        self.session.running = opened is None or opened.run is not None
+        if opened is None or opened.frames is not None:
+            self.session.begin()
+        if opened is not None:
+            self.files.take(opened)
         self._refresh()
 
     def _build(self, device_note: str) -> None:
@@ -106,13 +110,14 @@ class Window(QMainWindow):
         self.transport = TransportBar(presets.preset_names())
         self.addToolBar(self.transport)
         self.canvas = RodCanvas(view=self.session.view)
-        self.banner = ProblemBanner()
+        self.banner, self.past_bar = ProblemBanner(), PastBar()
         central = QWidget()
         rows = QVBoxLayout(central)
         rows.setContentsMargins(0, 0, 0, 0)
         rows.setSpacing(0)
         rows.addWidget(self.banner)
         rows.addWidget(self.canvas.native, 1)
+        rows.addWidget(self.past_bar)
         self.setCentralWidget(central)
         self.waiting = QLabel(central)
         self.waiting.setProperty("role", "waiting")
@@ -132,7 +137,13 @@ class Window(QMainWindow):
         self.setStatusBar(self.status_bar)
         self._timer = QTimer(self)
         self._timer.setInterval(REFRESH_MS)
-        self._menus()
+        self.reading = Background()
+        self.scrubber = Scrubber(self.session, self.past_bar, self.reading)
+        self.files = Files(
+            self, self.session, self.canvas, self.scrubber, lambda: self.shown,
+            lambda: self.engine.status, self.reading,
+        )  # fmt: skip
+        add_menus(self, self.files, self.docks, self.canvas.reset_view)
 
     def _dock(self, title: str, content: QWidget, width: int) -> QDockWidget:
         dock = QDockWidget(title)
@@ -141,33 +152,6 @@ class Window(QMainWindow):
         dock.setWidget(content)
         self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, dock)
         return dock
-
-    def _menus(self) -> None:
-        bar = self.menuBar()
-        if bar is None:
-            return
-        self._menu_of(bar.addMenu("&File"), (
-            ("Open parameters…", "Ctrl+O", self._open_file),
-            ("Save parameters…", "Ctrl+S", self._save_file),
-            ("Screenshot", "", self._save_picture),
-            ("Quit", "Ctrl+Q", self.close),
-        ))  # fmt: skip
-        view = bar.addMenu("&View")
-        if view is not None:
-            for dock in self.docks:
-                view.addAction(dock.toggleViewAction())
-            view.addAction("Show the whole box", self.canvas.reset_view)
-        self._menu_of(bar.addMenu("&Help"), (("About bacsim", "", self._about),))
-
-    def _menu_of(
-        self, menu: QMenu | None, entries: tuple[tuple[str, str, Callable[[], object]], ...]
-    ) -> None:
-        for text, keys, act in entries:
-            action = QAction(text, self)
-            action.setShortcut(keys)
-            action.triggered.connect(lambda _, act=act: act())
-            if menu is not None:
-                menu.addAction(action)
 
     def _connect(self) -> None:
         """All connections, in the order of the data."""
@@ -184,18 +168,22 @@ class Window(QMainWindow):
         transport.seed_typed.connect(session.set_seed)
         transport.speed_typed.connect(session.set_speed)
         transport.auto_toggled.connect(lambda auto: session.set_auto(auto, self.K))
-        transport.preset_chosen.connect(self._load_preset)
+        transport.preset_chosen.connect(self.files.load_preset)
         transport.record_toggled.connect(self._toggle_movie)
-        transport.screenshot_wanted.connect(self._save_picture)
-        transport.trace_wanted.connect(self._trace)
+        transport.screenshot_wanted.connect(self.files.draw)
+        transport.trace_wanted.connect(self.files.trace)
         self.view_panel.edited.connect(lambda name, value: session.set_view(**{name: value}))
         self.view_panel.reset_wanted.connect(self.canvas.reset_view)
         self.recording.edited.connect(session.set_movie)
-        self.recording.folder_wanted.connect(self._choose_folder)
+        self.recording.folder_wanted.connect(self.files.choose_folder)
         self.recording.toggled_recording.connect(self._toggle_movie)
+        self.recording.cancelled.connect(session.cancel_movie)
         self.recording.open_wanted.connect(
             lambda folder: QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
         )
+        self.past_bar.moved.connect(self.scrubber.move)
+        self.past_bar.go_on_wanted.connect(self._go_on)
+        self.past_bar.now_wanted.connect(session.look_at_now)
         self.banner.dismissed.connect(session.dismiss_problem)
         # session → engine, and back to the panels
         session.changed.connect(lambda: engine.request(session.wanted))
@@ -205,6 +193,10 @@ class Window(QMainWindow):
         engine.status_changed.connect(self._follow_status)
         engine.failed.connect(self._engine_failed)
         engine.finished.connect(self._engine_finished)
+        # files → status bar, end
+        self.files.told.connect(lambda text: self.status_bar.showMessage(text, MESSAGE_MS))
+        for background in (self.reading, self.files.drawing):
+            background.idle.connect(self._close_if_wanted)
         # picture → engine
         self.canvas.frame_painted.append(self._painted)
         self.canvas.view_changed.append(self.session.follow_view)
@@ -217,6 +209,13 @@ class Window(QMainWindow):
             return self.frame.K
         return self.session.K
 
+    @property
+    def shown(self) -> Snapshot | None:
+        """The state in the picture: the newest one, or the earlier one that is looked at."""
+        if self.session.looking is not None:
+            return self.session.looking
+        return None if self.frame is None else self.frame.snapshot
+
     # Shown state
 
     def _show_session(self) -> None:
@@ -226,6 +225,8 @@ class Window(QMainWindow):
         self.view_panel.show_values(session)
         self.recording.show_values(session, K)
         self.banner.show_values(session)
+        self.scrubber.show()
+        self._show_state()
         old = self.canvas.view
         view = session.view
         if (view.center, view.zoom) != (old.center, old.zoom):
@@ -235,7 +236,7 @@ class Window(QMainWindow):
             self.canvas.view = view
         title = session.preset or session.run.title
         self.setWindowTitle(f"{title} – bacsim" if title else "bacsim")
-        for name in ("K", "seed", "width", "height"):
+        for name in ("K", "seed", *SETTINGS):
             if name in session.refused:
                 self.status_bar.showMessage(session.refused.pop(name), MESSAGE_MS)
 
@@ -244,11 +245,20 @@ class Window(QMainWindow):
         if frame is None or self._closing:
             return
         self.frame = frame
-        self.canvas.show_snapshot(frame.snapshot)
+        self.scrubber.take(frame)
+        self._pictured = None
+        self._show_state()
         handle = self.windowHandle()
-        if handle is None or not handle.isExposed() or not self.canvas.native.isVisible():
-            # What is hidden is never painted; time goes on all the same.
+        hidden = handle is None or not handle.isExposed() or not self.canvas.native.isVisible()
+        if hidden or self.session.looking is not None:
+            # What is not shown is never painted; time goes on all the same.
             self._painted()
+
+    def _show_state(self) -> None:
+        shown = self.shown
+        if shown is not None and shown is not self._pictured:
+            self._pictured = shown
+            self.canvas.show_snapshot(shown)
 
     def _painted(self) -> None:
         frame = self.frame
@@ -265,8 +275,12 @@ class Window(QMainWindow):
     def _refresh(self) -> None:
         """Show what changes with time alone; a few times a second."""
         status, rate = self.engine.status, self._rate.value(time.monotonic())
-        self.statistics.show_values(self.session, status, self.frame, rate)
-        self.status_bar.show_values(self.session, status, self.frame, rate)
+        frame, shown = self.frame, self.shown
+        if frame is not None and shown is not None:
+            frame = replace(frame, snapshot=shown)
+        self.statistics.show_values(self.session, status, frame, rate)
+        self.status_bar.show_values(self.session, status, frame, rate)
+        self.scrubber.show()
         self.recording.show_progress(self.session, status)
         if self.session.auto:
             self.transport.show_values(self.session, self.K)
@@ -274,6 +288,8 @@ class Window(QMainWindow):
         text = ""
         if self._closing or status.phase in WAITS:
             text = phase_text(status, time.monotonic())
+        if self._closing and not self.engine.is_alive():
+            text = "saving a picture…"
         if self._closing:
             text = f"{text}, then closing"
         self.waiting.setVisible(bool(text))
@@ -298,9 +314,11 @@ class Window(QMainWindow):
         self._refresh()
 
     def _announce(self, status: Status) -> None:
-        """Say once where a movie or a trace was written."""
+        """Say once where a recording, a checkpoint or a trace was written."""
         if status.saved != self._told.saved:
             self.status_bar.showMessage(f"Saved {status.saved}", MESSAGE_MS)
+        if status.kept is not None and status.kept != self._told.kept:
+            self.status_bar.showMessage(f"Saved {status.kept}", MESSAGE_MS)
         if status.traced is not None and status.traced != self._told.traced:
             self.status_bar.showMessage(
                 f"Trace in {status.traced.parent}: open perfetto_trace.json.gz at ui.perfetto.dev, "
@@ -349,68 +367,11 @@ class Window(QMainWindow):
         self.engine.join()
         self.close()
 
-    # Wishes that need a file
+    def _close_if_wanted(self) -> None:
+        if self._closing:
+            self.close()
 
-    def _load_preset(self, name: str) -> None:
-        try:
-            run = presets.load_preset(name)
-        except (ValueError, OSError) as error:
-            self.session.show_problem(str(error))
-            return
-        self.session.load_run(run, name)
-        self.canvas.reset_view()
-
-    def _open_file(self) -> None:
-        name, _ = QFileDialog.getOpenFileName(self, "Open parameters", "", "Parameters (*.toml)")
-        if not name:
-            return
-        try:
-            run = presets.load_config(Path(name))
-        except (ValueError, OSError) as error:
-            self.session.show_problem(str(error))
-            return
-        self.session.load_run(run)
-        self.canvas.reset_view()
-
-    def _save_file(self) -> None:
-        name, _ = QFileDialog.getSaveFileName(
-            self, "Save parameters", "parameters.toml", "Parameters (*.toml)"
-        )
-        if name:
-            try:
-                presets.save_config(Path(name), self.session.current_run())
-                self.status_bar.showMessage(f"Saved {name}", MESSAGE_MS)
-            except OSError as error:
-                self.session.show_problem(f"The parameters could not be saved: {error}")
-
-    def _save_picture(self) -> None:
-        path = self._new_path("png")
-        rgb = self.canvas.grab()
-        height, width, _ = rgb.shape
-        image = QImage(rgb.tobytes(), width, height, 3 * width, QImage.Format.Format_RGB888)
-        # Where the folder cannot be made, nothing can be saved in it either.
-        with suppress(OSError):
-            path.parent.mkdir(parents=True, exist_ok=True)
-        if image.save(str(path)):
-            self.status_bar.showMessage(f"Saved {path}", MESSAGE_MS)
-        else:
-            self.session.show_problem(
-                f"The picture could not be saved as {path}. Choose another folder for movies."
-            )
-
-    def _trace(self) -> None:
-        self.session.trace(self._new_path("trace"))
-
-    def _new_path(self, suffix: str) -> Path:
-        folder = self.session.movie_settings.folder
-        return next(free_paths(folder / f"bacsim-{datetime.now():%Y%m%d-%H%M%S}.{suffix}"))
-
-    def _choose_folder(self) -> None:
-        folder = QFileDialog.getExistingDirectory(
-            self, "Folder for movies", str(self.session.movie_settings.folder)
-        )
-        if folder:
-            self.session.set_movie("folder", Path(folder))
+    # Wishes
 
     def _toggle_movie(self) -> None:
         if self.session.movie is not None:
@@ -418,13 +379,11 @@ class Window(QMainWindow):
         else:
             self.session.start_movie(self.canvas.view, self.K)
 
-    def _about(self) -> None:
-        QMessageBox.about(
-            self, "About bacsim",
-            "<b>bacsim</b><br>A desktop laboratory for swarming bacteria.<br><br>"
-            "Free software under the GNU General Public License, version 3 or later, without any "
-            "warranty.",
-        )  # fmt: skip
+    def _go_on(self) -> None:
+        if self.frame is not None and self.session.looking is not None:
+            # The present is not to flash up before the branch is built.
+            self.frame = replace(self.frame, snapshot=self.session.looking)
+        self.scrubber.go_on()
 
     # Qt
 
@@ -456,8 +415,9 @@ class Window(QMainWindow):
         self._place_waiting()
 
     def closeEvent(self, a0: QCloseEvent | None) -> None:  # noqa: D102
-        if self.engine.is_alive():
-            # The engine ends first: a compile in progress, and a movie, which is kept.
+        if self.engine.is_alive() or self.reading.busy or self.files.drawing.busy:
+            # The engine ends first: a compile in progress, and a movie, which is kept; so is a
+            # picture.
             if not self._closing:
                 self._take_screenshot()
             self._closing = True

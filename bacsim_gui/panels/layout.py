@@ -53,8 +53,8 @@ class Group(QCollapsible):
         if self.isExpanded():
             self.content().setMaximumHeight(16777215)
 
-    def add_named(self, name: str, widget: QWidget, tip: str = "") -> None:
-        """Put `widget` at the end, with its name at the left."""
+    def add_named(self, name: str, widget: QWidget, tip: str = "") -> QWidget:
+        """Put `widget` at the end, with its name at the left; returns the row of both."""
         row = QWidget()
         line = QHBoxLayout(row)
         line.setContentsMargins(0, 1, 4, 1)
@@ -64,6 +64,7 @@ class Group(QCollapsible):
         line.addWidget(widget, 1)
         row.setToolTip(tip)
         self.add(row)
+        return row
 
 
 class Column(QScrollArea):

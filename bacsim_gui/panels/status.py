@@ -9,7 +9,7 @@ from superqt import QElidingLabel
 
 from bacsim_gui import theme
 from bacsim_gui.panels.layout import label
-from bacsim_gui.panels.recording import frames_text
+from bacsim_gui.panels.recording_progress import frames_text
 from bacsim_gui.panels.statistics import WAITS, big, phase_text, seconds
 from bacsim_gui.seam import Frame, Status
 from bacsim_gui.session import Session
@@ -44,11 +44,17 @@ class StatusBar(QStatusBar):
         phase = phase_text(status, time.monotonic())
         if status.phase == "running" and not session.running:
             phase = "paused"
+        if session.looking is not None:
+            phase = "looking back"
         color = _COLORS.get(status.phase, theme.MUTED)
         self.phase.setText(f'<span style="color:{color}">●</span> {phase}')
         parts = []
-        if status.movie is not None:
+        if status.finishing is not None and status.movie is not None:
+            parts.append(f"making {status.movie.name}, {status.finishing:.0%}")
+        elif status.movie is not None:
             parts.append(f"recording, {frames_text(status.movie_frames)}")
+        if status.autosave_problem:
+            parts.append(f"no autosave: {status.autosave_problem}")
         if frames_per_second:
             parts.append(f"{frames_per_second:.0f} frames/s")
         if frame is not None:

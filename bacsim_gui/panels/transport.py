@@ -81,7 +81,14 @@ class TransportBar(QToolBar):
         recording = session.movie is not None
         self.record.setText("Finish" if recording else "Record")
         self.record.setIcon(theme.icon("finish" if recording else "record"))
-        self.record.setToolTip("Finish the movie (M)" if recording else "Record a movie (M)")
+        self.record.setToolTip("Finish the recording (M)" if recording else "Record (M)")
+        self.step.setToolTip("Step (S)")
+        self.trace.setToolTip("Profiler trace")
+        looking = session.looking is not None
+        for action in (self.run, self.step, self.steps, self.record, self.trace):
+            action.setEnabled(not looking)
+            if looking:
+                action.setToolTip("Continue from the state that is shown, or go back to now, first")
 
     def _action(self, icon: str, text: str, keys: str, act, *, wide: bool = False) -> QAction:
         action = QAction(theme.icon(icon), text, self)

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the picture looks like: colours, box, bars."""
+"""What the picture looks like: colours, box, bars, and what is written into it."""
 
 from dataclasses import fields
 
 from PyQt6.QtCore import QSignalBlocker, QSize, pyqtSignal
-from PyQt6.QtGui import QIcon, QImage, QPixmap
-from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QWidget
+from PyQt6.QtGui import QAction, QIcon, QImage, QMouseEvent, QPixmap
+from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QMenu, QPushButton, QWidget
 
 from bacsim_gui.colors import colors
 from bacsim_gui.panels.layout import Choice, Group
 from bacsim_gui.session import Session
-from bacsim_gui.view import BACKGROUNDS, COLORMAPS, View
+from bacsim_gui.view import BACKGROUNDS, COLORMAPS, LONGEST_TITLE, SHOWABLE, View
 
 
 class ViewPanel(Group):
@@ -31,6 +31,15 @@ class ViewPanel(Group):
         self.background.addItems(list(BACKGROUNDS))
         self.background.textActivated.connect(lambda text: self.edited.emit("background", text))
         self.add_named("background", self.background, "Colour behind the rods.")
+        self.title = QLineEdit()
+        self.title.setPlaceholderText("none")
+        self.title.setMaxLength(LONGEST_TITLE)
+        self.title.textEdited.connect(lambda text: self.edited.emit("title", text))
+        self.add_named("title", self.title, "One line over the picture.")
+        self.parameters = QPushButton()
+        self._entries: dict[str, QAction] = {}
+        self._menu()
+        self.add_named("values", self.parameters, "Parameters whose values the picture tells.")
         self.shown: dict[str, QCheckBox] = {}
         for field in fields(View):
             if field.name.startswith("show_"):
@@ -46,13 +55,40 @@ class ViewPanel(Group):
 
     def show_values(self, session: Session) -> None:
         """Show the session's view; no signal is emitted."""
+        view = session.view
         with QSignalBlocker(self.colormap):
-            self.colormap.setCurrentText(session.view.colormap)
+            self.colormap.setCurrentText(view.colormap)
         with QSignalBlocker(self.background):
-            self.background.setCurrentText(session.view.background)
+            self.background.setCurrentText(view.background)
+        if self.title.text() != view.title:
+            self.title.setText(view.title)
+        for name, entry in self._entries.items():
+            with QSignalBlocker(entry):
+                entry.setChecked(name in view.parameters)
+        few = len(view.parameters) <= 2
+        text = ", ".join(view.parameters) if few else f"{len(view.parameters)} parameters"
+        self.parameters.setText(text or "none")
         for name, box in self.shown.items():
             with QSignalBlocker(box):
-                box.setChecked(getattr(session.view, name))
+                box.setChecked(getattr(view, name))
+
+    def entry(self, name: str) -> QAction:
+        """The entry of the menu that has the value of parameter `name` written."""
+        return self._entries[name]
+
+    def _menu(self) -> None:
+        menu = _StayingMenu(self.parameters)
+        for name in SHOWABLE:
+            entry = QAction(name, menu)
+            entry.setCheckable(True)
+            entry.toggled.connect(self._choose)
+            menu.addAction(entry)
+            self._entries[name] = entry
+        self.parameters.setMenu(menu)
+
+    def _choose(self) -> None:
+        chosen = tuple(name for name, entry in self._entries.items() if entry.isChecked())
+        self.edited.emit("parameters", chosen)
 
     def _check(self, name: str) -> None:
         box = QCheckBox(name.removeprefix("show_").replace("_", " "))
@@ -60,6 +96,17 @@ class ViewPanel(Group):
         box.toggled.connect(lambda on: self.edited.emit(name, on))
         self.shown[name] = box
         self.add(box)
+
+
+class _StayingMenu(QMenu):
+    """A menu of entries to be checked, which stays open for the next one."""
+
+    def mouseReleaseEvent(self, a0: QMouseEvent | None) -> None:
+        entry = self.actionAt(a0.position().toPoint()) if a0 is not None else None
+        if entry is not None and entry.isCheckable():
+            entry.trigger()
+        else:
+            super().mouseReleaseEvent(a0)
 
 
 def _strip(name: str) -> QIcon:

@@ -5,13 +5,12 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
-from PyQt6.QtGui import QImage
 
 from bacsim_gui import __version__
 from bacsim_gui.presets import load_preset, save_config
 from engine.schema import FIELDS
+from tests.gui.windows import image
 
 
 def run(*flags, **options):
@@ -86,11 +85,8 @@ def test_it_leaves_after_so_many_frames_with_a_picture_of_the_window(tmp_path):
     done = run("--config", str(config), "--K=2", "--frames=3", "--screenshot", str(picture))
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
-    image = QImage(str(picture)).convertToFormat(QImage.Format.Format_RGB888)
-    assert image.width() >= 900
-    raw = image.constBits().asstring(image.sizeInBytes())
-    pixels = np.frombuffer(raw, np.uint8).reshape(image.height(), image.bytesPerLine())
-    pixels = pixels[:, : 3 * image.width()].reshape(image.height(), image.width(), 3).astype(int)
+    pixels = image(picture)
+    assert pixels.shape[1] >= 900
     # Rods in the middle of the window: bright, and of more than one colour.
     middle = pixels[200:-200, 500:-500]
     assert (middle.max(axis=2) > 150).mean() > 0.02

@@ -4,66 +4,39 @@
 One window and its one compile serve all tests of this file; each leaves it paused and usable.
 """
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from PyQt6.QtCore import Qt
+from PyQt6.QtCore import Qt, QTimer
 from PyQt6.QtTest import QTest
 
-from bacsim_gui import theme
 from bacsim_gui.colors import colors
+from bacsim_gui.movie_files import metadata
+from bacsim_gui.panels.picture_dialog import PictureDialog
 from bacsim_gui.presets import load_preset
 from bacsim_gui.view import camera
-from bacsim_gui.window import Window
 from engine import schema
 from engine.schema import PARAM_FIELDS
 from tests.gui.conftest import decoded
 from tests.gui.events import live, type_into, until
+from tests.gui.windows import RODS, a_window, begin, image, shown, step
 
 pytestmark = pytest.mark.gl
-
-RODS = 200
 
 
 @pytest.fixture(scope="module")
 def one_window(qapp, tmp_path_factory):
-    theme.apply(qapp)
-    run = load_preset("swarming", rods=RODS)
-    made = Window(run, "swarming", movie_folder=tmp_path_factory.mktemp("movies"))
-    made.resize(1200, 900)
-    made.show()
-    yield made
-    made.close()
-    until(lambda: not made.isVisible())
-    assert not made.engine.is_alive()
+    with a_window(qapp, tmp_path_factory.mktemp("movies")) as made:
+        yield made
 
 
 @pytest.fixture
 def window(one_window):
     """The window, paused at the start of its preset."""
-    one_window.session.set_running(False)
-    one_window.session.load_run(load_preset("swarming", rods=RODS), "swarming")
-    shown(one_window)
-    one_window.activateWindow()
+    begin(one_window)
     return one_window
-
-
-def shown(window):
-    """Wait until the newest build is on the screen and the engine stands still."""
-    build = window.session.wanted.build.serial
-    until(lambda: window.frame is not None and window.frame.build == build)
-    until(lambda: window.engine.status.phase == "paused")
-    until(lambda: window.frame.number == window._acknowledged)
-
-
-def step(window, key=Qt.Key.Key_S):
-    """Take one step by its key and wait until it is on the screen."""
-    before = window.frame.snapshot.step
-    QTest.keyClick(window, key)
-    until(lambda: window.frame.snapshot.step == before + 1)
-    until(lambda: window.frame.number == window._acknowledged)
-    return window.frame.snapshot
 
 
 def compiles(window):
@@ -282,6 +255,7 @@ def test_a_recorded_movie_shows_rods_that_move(window):
     until(lambda: window.engine.status.movie_frames > 10)
     live(0.3)
     assert "frames written" in panel.progress.text()
+    assert not panel.kind.isEnabled()
     QTest.keyClick(window, Qt.Key.Key_M)
     until(lambda: window.engine.status.saved is not None)
     path = window.engine.status.saved
@@ -301,11 +275,46 @@ def test_a_profiler_trace_is_written(window):
     assert list(summary.parent.glob("*.json.gz"))
 
 
-def test_a_screenshot_is_written(window):
+def drawn(window):
+    """Wait until no picture is being made."""
+    until(lambda: not window.files.drawing.busy)
+
+
+def test_a_screenshot_shows_what_the_window_shows_and_tells_the_parameters(window):
     folder = window.session.movie_settings.folder
     QTest.keyClick(window, Qt.Key.Key_P)
-    assert list(folder.glob("*.png"))
-    assert "Saved" in window.status_bar.currentMessage()
+    drawn(window)
+    (path,) = folder.glob("*.png")
+    assert f"Saved {path}" in window.status_bar.currentMessage()
+    made, seen = image(path), window.canvas.grab().astype(int)
+    assert made.shape == seen.shape
+    # Its edges are smoothed, those in the window are not.
+    assert np.abs(made - seen).mean() < 6
+    about = metadata(path)
+    assert about["seed"] == str(window.session.seed)
+    assert json.loads(about["parameters"])["params"]["F_prop"] == 8
+
+
+def test_a_picture_of_another_size_is_asked_for_in_a_dialog(window):
+    folder = window.session.movie_settings.folder
+    had = set(folder.glob("*.png"))
+
+    def answer():
+        dialog = window.findChild(PictureDialog)
+        dialog.choice.setCurrentIndex(2)
+        dialog.choice.activated.emit(2)
+        assert dialog.size_wanted == (1920, 1080)
+        dialog.height_field.setValue(1000)
+        assert dialog.choice.currentIndex() == -1
+        dialog.accept()
+
+    QTimer.singleShot(200, answer)
+    window.files.ask_and_draw()
+    drawn(window)
+    (path,) = set(folder.glob("*.png")) - had
+    made = image(path)
+    assert made.shape == (1000, 1920, 3)
+    assert len(np.unique(made.reshape(-1, 3), axis=0)) > 100
 
 
 def test_two_screenshots_in_one_second_are_two_files(window):
@@ -313,6 +322,7 @@ def test_two_screenshots_in_one_second_are_two_files(window):
     had = set(folder.glob("*.png"))
     for _ in range(3):
         QTest.keyClick(window, Qt.Key.Key_P)
+    drawn(window)
     assert len(set(folder.glob("*.png")) - had) == 3
 
 
@@ -321,6 +331,7 @@ def test_a_folder_that_cannot_be_written_is_said_plainly(window, tmp_path):
     folder = window.session.movie_settings.folder
     window.session.set_movie("folder", tmp_path / "file")
     QTest.keyClick(window, Qt.Key.Key_P)
+    drawn(window)
     assert "The picture could not be saved" in window.session.problem.message
     window.session.dismiss_problem()
     window.transport.trace_wanted.emit()

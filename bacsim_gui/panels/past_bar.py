@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The bar below the picture: a slider over earlier states, and the ways on from one of them."""
+
+from dataclasses import dataclass
+
+from PyQt6.QtCore import QSignalBlocker, Qt, pyqtSignal
+from PyQt6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSlider, QVBoxLayout, QWidget
+from superqt import QElidingLabel
+
+from bacsim_gui import theme
+from bacsim_gui.panels.layout import label
+from engine.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class PastShown:
+    """What the bar is to show.
+
+    There are `count` states, of which number `at` is the one to be seen, `snapshot`, if it is there
+    yet. `looking` says that it is no state of the present; `file` names the file that it is from.
+    `hindered` says why nobody can look back now, and `stuck` why the run cannot go on from here.
+    """
+
+    count: int
+    at: int
+    snapshot: Snapshot | None
+    looking: bool = False
+    file: str = ""
+    hindered: str = ""
+    stuck: str = ""
+
+
+class PastBar(QFrame):
+    """Emits `moved` with the number of a state, and what the two buttons ask for."""
+
+    moved = pyqtSignal(int)
+    go_on_wanted = pyqtSignal()
+    now_wanted = pyqtSignal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("role", "past-bar")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 5, 8, 5)
+        row.setSpacing(8)
+        words = QVBoxLayout()
+        words.setSpacing(0)
+        self.what = label(role="past")
+        self.when = QElidingLabel()
+        self.when.setProperty("role", "value")
+        words.addWidget(self.what)
+        words.addWidget(self.when)
+        box = QWidget()
+        box.setLayout(words)
+        words.setContentsMargins(0, 0, 0, 0)
+        box.setFixedWidth(theme.PAST_WIDTH)
+        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider.setMinimumWidth(60)
+        self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.slider.setRange(0, 0)
+        self.slider.valueChanged.connect(self.moved)
+        self.go_on = QPushButton("Continue from here")
+        self.go_on.clicked.connect(self.go_on_wanted)
+        self.now = QPushButton("Back to now")
+        self.now.clicked.connect(self.now_wanted)
+        for widget, stretch in ((box, 0), (self.slider, 1), (self.go_on, 0), (self.now, 0)):
+            row.addWidget(widget, stretch)
+        for button in (self.go_on, self.now):
+            # Space is for run and pause.
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+
+    def show_values(self, shown: PastShown) -> None:
+        """Show what there is; no signal is emitted, and a drag is not disturbed."""
+        if not self.slider.isSliderDown():
+            with QSignalBlocker(self.slider):
+                self.slider.setRange(0, max(0, shown.count - 1))
+                self.slider.setPageStep(max(1, shown.count // 20))
+                self.slider.setValue(shown.at)
+        what = "now"
+        if shown.looking:
+            what = f"looking at {shown.file}" if shown.file else "looking back"
+        self.what.setText(what)
+        if self.what.property("looking") != shown.looking:
+            self.what.setProperty("looking", shown.looking)
+            style = self.what.style()
+            if style is not None:
+                style.polish(self.what)
+        state = shown.snapshot
+        text = "" if state is None else f"step {state.step:,}, t = {state.time:.6g}"
+        self.when.setText(text)
+        self.setToolTip(self._tip(shown))
+        self.slider.setEnabled(shown.count > 1 and not shown.hindered)
+        self.go_on.setEnabled(shown.looking and not shown.stuck)
+        self.go_on.setToolTip(
+            shown.stuck
+            or "A branch: the run goes on from this state, with the parameters as they "
+            "are set now. Later states are forgotten."
+        )
+        self.now.setEnabled(shown.looking)
+        self.now.setText("Close the file" if shown.file else "Back to now")
+        self.now.setToolTip("Show the present run again; what was changed here is undone.")
+
+    def _tip(self, shown: PastShown) -> str:
+        if shown.hindered:
+            return shown.hindered
+        if shown.file:
+            return f"{shown.count:,} frames in the file. Left and Right move by one."
+        return (
+            f"{shown.count:,} states are kept in memory. Drag to look back; Left and Right move by "
+            "one. The run pauses meanwhile."
+        )
