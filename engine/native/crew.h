@@ -14,8 +14,10 @@
 namespace bacsim {
 
 // The caller works too and waits only for parts that somebody has begun, so that a helper which the
-// machine gives no time delays nobody. Who does which part is left to chance; parts must not depend
-// on that. Helpers look for work for some microseconds, then they sleep.
+// machine gives no time delays nobody. The caller takes parts from the first on, helpers in turn from
+// the last and from the first, so that in the next job of the same kind most of a thread's parts are
+// those whose data its own cache holds. Where they meet is left to chance; parts must not depend on
+// that. Helpers look for work for some microseconds, then they sleep.
 class Crew {
  public:
   // `threads` with the caller's; fewer where the machine refuses more.
@@ -27,7 +29,7 @@ class Crew {
   // Calls work(0) … work(parts - 1) and returns when all are done; throws what one of them threw.
   template <class Work>
   void run(int64_t parts, const Work& work) {
-    if (helpers_.empty() || parts < 2) {
+    if (helpers_.empty() || parts < 2 || parts > MOST_PARTS) {
       for (int64_t part = 0; part < parts; ++part) work(part);
       return;
     }
@@ -44,17 +46,20 @@ class Crew {
   }
 
  private:
+  // Of a job that is shared; more are done by the caller alone.
+  static constexpr int64_t MOST_PARTS = (int64_t{1} << 20) - 1;  // see Ticket
+
   // Long enough to be worth a part, of whatever is done to a rod outside the steps.
   static constexpr int64_t RANGE = 4096;
 
   using Call = void (*)(const void*, int64_t);
 
   void share(int64_t parts, Call call, const void* work);
-  bool do_a_part();
-  void help();
+  bool do_a_part(bool last);
+  void help(bool last);
 
-  // The number of the job and how many of its parts nobody has begun, in one word: whoever takes a
-  // part thereby knows that the job is still the one described below.
+  // The number of the job and which of its parts nobody has begun, in one word (see Ticket): whoever
+  // takes a part thereby knows that the job is still the one described below.
   std::atomic<uint64_t> ticket_{0};
   std::atomic<int64_t> done_{0};
   Call call_ = nullptr;
