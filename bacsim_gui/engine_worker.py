@@ -3,7 +3,7 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -292,8 +292,15 @@ class Worker:
 
     def _save(self, order: Save, driver: "Driver") -> None:
         self._saved = order.serial
-        checkpoints.save(order.path, driver.checkpoint(), __version__, order.notes, overwrite=True)
+        checkpoints.save(
+            order.path, driver.checkpoint(), __version__, self._noted(order.notes), overwrite=True
+        )
         self._seam.tell(kept=order.path)
+
+    def _noted(self, notes: Mapping[str, Any]) -> dict[str, Any]:
+        """`notes` and what was changed in the run until now."""
+        assert self._timeline is not None
+        return {**notes, "timeline": self._timeline.told()}
 
     def _autosave_when_due(self, driver: "Driver") -> None:
         """Keep the run now and then, so that little is lost whatever ends the program."""
@@ -303,7 +310,7 @@ class Worker:
         self._autosaved_at, self._autosaved_step = time.monotonic(), driver.step
         problem, wanted = "", self._wanted
         title = wanted.build.title if wanted.build is not None else ""
-        notes = {"title": title, "K": wanted.K, "fps": wanted.fps}
+        notes = self._noted({"title": title, "K": wanted.K, "fps": wanted.fps})
         try:
             self._autosave.parent.mkdir(parents=True, exist_ok=True)
             checkpoints.save(

@@ -105,7 +105,8 @@ class Outputs:
             return
         try:
             kept = self._going.driver.checkpoint()
-            notes = {"title": self._going.timeline.head.title}
+            timeline = self._going.timeline
+            notes = {"title": timeline.head.title, "timeline": timeline.told()}
             checkpoints.save(self._checkpoint, kept, __version__, notes, overwrite=self._saved)
         except StorageError as error:
             raise RunError(str(error)) from error

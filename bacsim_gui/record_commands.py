@@ -109,6 +109,7 @@ def _add_replay(commands: "Commands[PlainParser]") -> None:
     command.add_argument("timeline", metavar="TIMELINE", help="a .timeline file")
     command.add_argument("--until", metavar="STEP", help="default: the last that is recorded")
     command.add_argument("--out", metavar="FILE.gsd", help="keep the recorded states as trajectory")
+    command.add_argument("--observables", metavar="FILE", help="table of them, .csv or .parquet")
     command.add_argument(
         "--checkpoint", metavar="FILE.bacsim", help="keep the last state, to go on from it"
     )
@@ -263,7 +264,7 @@ def replay(arguments: argparse.Namespace, command: PlainParser) -> None:
         order = None if arguments.out is None else Order(Path(arguments.out))
         timeline = timelines.Timeline(timelines.Head.of(driver, line.head.title))
         going = Going(driver, timeline, kept)
-        outputs = Outputs(going, order, None, arguments.checkpoint)
+        outputs = Outputs(going, order, arguments.observables, arguments.checkpoint)
         end = line.last_step if until is None else until
         first, equal, other = driver.step, 0, []
         progress.begin()

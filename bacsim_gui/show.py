@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`bacsim show`: what a file of ours holds, be it movie, trajectory, timeline or checkpoint."""
+"""`bacsim show` and `export`: what files of ours hold, in words, and as a table."""
 
 import argparse
 import json
@@ -14,18 +14,30 @@ from bacsim_gui.flags import PlainParser
 from bacsim_gui.timeline import Timeline, sidecar
 from engine import schema
 from engine.storage import checkpoint as checkpoints
-from engine.storage import trajectory
+from engine.storage import series, trajectory
 
 # Events of a timeline that are printed one by one; frames are only counted.
 _TOLD = ("set", "view", "record")
 
 
 def add(commands: "Commands[PlainParser]") -> None:
-    """Add the command."""
+    """Add the commands."""
     text = "print what a movie, a picture, a trajectory, a timeline or a checkpoint holds"
     command = add_command(commands, "show", text, show)
     command.add_argument("file", metavar="FILE")
     command.add_argument("--json", action="store_true", help="print JSON instead of text")
+    text = "write the observables of a trajectory over time as a table"
+    command = add_command(commands, "export", text, export)
+    command.add_argument("trajectory", metavar="RUN.gsd")
+    command.add_argument("--out", metavar="FILE", required=True, help=".csv or .parquet")
+
+
+def export(arguments: argparse.Namespace, _command: PlainParser) -> None:
+    """Write the observables of a trajectory as a table, and print where it is."""
+    source, out = Path(arguments.trajectory), Path(arguments.out)
+    with trajectory.Trajectory(source) as found:
+        series.export(found, out)
+        print(f"{out.resolve()}: {len(found)} rows")
 
 
 def show(arguments: argparse.Namespace, _command: PlainParser) -> None:
@@ -36,9 +48,7 @@ def show(arguments: argparse.Namespace, _command: PlainParser) -> None:
     about, timeline = _about(path)
     if arguments.json:
         if timeline is not None:
-            about["timeline"] = [
-                {"step": event.step, event.kind: event.value} for event in timeline.events
-            ]
+            about["timeline"] = timeline.told()
         print(json.dumps(about, indent=1, ensure_ascii=False))
         return
     for line in _lines(about):
@@ -70,9 +80,10 @@ def _about(path: Path) -> tuple[dict[str, Any], Timeline | None]:
 
 def _of_checkpoint(path: Path) -> dict[str, Any]:
     kept = checkpoints.load(path)
-    run = kept.checkpoint
+    run, notes = kept.checkpoint, dict(kept.notes)
+    notes["changed"] = [event for event in notes.pop("timeline", []) if "set" in event]
     return {
-        "kind": "checkpoint", "bacsim": kept.version, **kept.notes, "step": run.step,
+        "kind": "checkpoint", "bacsim": kept.version, **notes, "step": run.step,
         "time": run.time, "seed": run.seed, "kernel": run.kernel, "code": run.code,
         "device": run.device, "observables": dict(run.observables),
         "parameters": schema.to_mapping(run.setup, run.params),
@@ -108,6 +119,8 @@ def _lines(about: Mapping[str, Any], indent: str = "") -> Iterator[str]:
         if isinstance(value, Mapping):
             yield f"{indent}{name}"
             yield from _lines(value, indent + "  ")
+        elif isinstance(value, list):
+            yield from (f"{indent}{name:18} {entry}" for entry in value)
         else:
             yield f"{indent}{name:18} {value}"
 

@@ -131,6 +131,10 @@ class Timeline:
                 params = replace(params, **event.value)
         return params
 
+    def told(self) -> list[dict[str, Any]]:
+        """The events as plain values, fit for JSON."""
+        return [{"step": event.step, event.kind: event.value} for event in self.events]
+
     def metadata(self, step: int, steps: int) -> dict[str, str]:
         """What a file says of itself of which frames are `steps` steps apart, from `step` on."""
         head = self.head

@@ -102,7 +102,7 @@ def filmed(bacsim, folder):
     return folder
 
 
-def test_a_run_leaves_trajectory_table_checkpoint_and_timeline(ran):
+def test_a_run_leaves_trajectory_table_checkpoint_and_timeline(bacsim, ran):
     with Trajectory(ran / "run.gsd") as frames:
         assert [frame.step for frame in frames] == [0, 50, 100, 150, 200]
         assert 35 <= frames[0].n <= 45
@@ -111,6 +111,10 @@ def test_a_run_leaves_trajectory_table_checkpoint_and_timeline(ran):
     rows = (ran / "run.csv").read_text().splitlines()
     assert len(rows) == 6
     assert rows[0].startswith("step,time,rods,active_fraction")
+    bacsim("export", "run.gsd", "--out", "again.csv")
+    # A trajectory keeps all that a row tells, of all rods but the number of those in it.
+    again = (ran / "again.csv").read_text().splitlines()
+    assert [row.split(",")[3:] for row in again] == [row.split(",")[3:] for row in rows]
     assert [e.kind for e in timelines.load(ran / "run.timeline").events].count("frame") == 5
 
 
@@ -190,6 +194,10 @@ def test_show_tells_what_each_file_holds(bacsim, ran, filmed):
     told = bacsim("show", "run.bacsim").stdout
     assert "step               200" in told
     assert "--resume run.bacsim" in told
+    bacsim("run", "--resume", "run.bacsim", "--steps", "10", "--F_prop", "3", "--checkpoint",
+           "on.bacsim")  # fmt: skip
+    told = bacsim("show", "on.bacsim").stdout
+    assert "{'step': 200, 'set': {'F_prop': 3.0}}" in told
     told = bacsim("show", "small.timeline").stdout
     assert "the last at step" in told
     movie = json.loads(bacsim("show", "small.mp4", "--json").stdout)
