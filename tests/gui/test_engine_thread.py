@@ -317,7 +317,7 @@ def test_a_checkpoint_goes_on_where_it_was_saved(table, tmp_path):
     table.ask(extra_steps=table.wanted.extra_steps + 20)
     table.until(lambda: table.step == 50)
     assert np.array_equal(table.frames[-1].snapshot.rods, wanted)
-    assert kept.notes == {"title": "a run"}
+    assert kept.notes == {"title": "a run", "timeline": []}
     table.rebuilt("reset", kept=None)
 
 
