@@ -113,7 +113,8 @@ def compile_program(
     wide: dict[str, Any] = (
         {"xla_cpu_prefer_vector_width": 512} if jax.default_backend() == "cpu" else {}
     )
-    with watch_compiles() as seen:
+    # All is written for 32 bits; a notebook may have asked JAX for 64 elsewhere.
+    with watch_compiles() as seen, jax.enable_x64(False):
         lowered = jax.jit(step, donate_argnums=0).trace(*arguments).lower()
         compiled = lowered.compile(compiler_options=wide)
     memory = compiled.memory_analysis()

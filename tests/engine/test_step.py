@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine import Driver, Params
 from engine.step import activation
 from tests.engine import seam
+from tests.engine.programs import setup_for
 from tests.oracle import reference, rounding
 from tests.oracle.reference import defaults
 
@@ -242,3 +244,18 @@ def test_memory_relaxes_by_the_exact_exponential():
     for _ in range(10):
         rods, _, _ = seam.step_of(rods, params)
     assert rods.activity[0] == pytest.approx(math.exp(-10 * 0.003 / 0.01), rel=1e-5)
+
+
+@pytest.mark.parametrize("kernel", ["naive", "rowsum", "neighbours", "native"])
+def test_where_jax_has_64_bits_the_engine_keeps_its_32_and_the_bits(kernel):
+    """As in a notebook that asks for them at its top."""
+
+    def rods() -> np.ndarray:
+        driver = Driver(setup_for(kernel, 40), Params(space_size=40.0, D_r=0.1), seed=1)
+        return driver.advance(20).rods
+
+    usual = rods()
+    with jax.enable_x64(True):
+        wide = rods()
+    assert wide.dtype == np.float32
+    np.testing.assert_array_equal(wide, usual)
