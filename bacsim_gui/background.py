@@ -55,6 +55,10 @@ class Background(QObject):
         self._left += 1
         self._threads.submit(work)
 
+    def end(self) -> None:
+        """Let the thread end; there are to be no more jobs."""
+        self._threads.shutdown(wait=False)
+
     def _tell(self, call: Callable[[], None]) -> None:
         self._left -= 1
         try:

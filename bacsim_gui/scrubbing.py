@@ -52,9 +52,16 @@ class Scrubber(QObject):
 
     def open(self, frames: Trajectory) -> None:
         """Range over the frames of a file from now on."""
-        self._close()
+        self.close()
         self._file, self._wanted, self._arrived = frames, 0, False
         self._read()
+
+    def close(self) -> None:
+        """Close the file, if one is open."""
+        file, self._file = self._file, None
+        if file is not None:
+            # After a frame that is being read.
+            self._background.do(file.close, lambda _: None, lambda _: None)
 
     # From the bar
 
@@ -73,14 +80,14 @@ class Scrubber(QObject):
         if self._file is not None:
             # The branch has no past but its own.
             self.past.clear()
-            self._close()
+            self.close()
         self._session.go_on_from_here()
 
     def show(self) -> None:
         """Show in the bar what there is."""
         session = self._session
         if self._file is not None and self._arrived and session.looking is None:
-            self._close()
+            self.close()
         if self._file is not None:
             self._count, at = len(self._file), self._wanted
             shown = PastShown(
@@ -132,9 +139,3 @@ class Scrubber(QObject):
         self._session.show_problem(problem)
         if file is not self._file:
             self._read()
-
-    def _close(self) -> None:
-        file, self._file = self._file, None
-        if file is not None:
-            # After a frame that is being read.
-            self._background.do(file.close, lambda _: None, lambda _: None)

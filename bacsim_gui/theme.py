@@ -14,6 +14,7 @@ FIELD = "#0f1217"
 LINE = "#2d3441"
 TEXT = "#dfe4ec"
 MUTED = "#8f98a6"
+FAINT = "#5b6472"
 ACCENT = "#5c9dff"
 ACCENT_DEEP = "#2f5fa8"
 WARN = "#e6b450"
@@ -26,7 +27,7 @@ SIDE_NAME_WIDTH = 92
 FIELD_WIDTH = 116
 PANEL_WIDTH = 400
 SIDE_WIDTH = 324
-PAST_WIDTH = 176
+PAST_WIDTH = 190
 
 _STYLE = f"""
 QToolTip {{ color: {TEXT}; background: {RAISED}; border: 1px solid {LINE}; padding: 5px; }}
@@ -43,7 +44,7 @@ QToolBar::separator {{ background: {LINE}; width: 1px; margin: 5px 6px; }}
 QToolBar QToolButton {{ border: 1px solid transparent; border-radius: 5px; padding: 4px 6px; }}
 QToolButton:hover {{ background: {RAISED}; }}
 QToolButton:pressed, QToolButton:checked {{ background: {RAISED}; border-color: {LINE}; }}
-QToolBar QToolButton:disabled {{ color: {LINE}; }}
+QToolBar QToolButton:disabled {{ color: {FAINT}; }}
 QMenuBar {{ background: {WINDOW}; padding: 2px 6px; }}
 QMenuBar::item {{ padding: 4px 9px; border-radius: 4px; }}
 QMenuBar::item:selected, QMenu::item:selected {{ background: {RAISED}; }}
@@ -80,7 +81,7 @@ QPushButton {{ background: {RAISED}; border: 1px solid {LINE}; border-radius: 4p
     padding: 4px 11px; }}
 QPushButton:hover {{ border-color: {MUTED}; }}
 QPushButton:pressed {{ background: {LINE}; }}
-QPushButton:disabled {{ color: {MUTED}; background: {PANEL}; }}
+QPushButton:disabled {{ color: {FAINT}; background: {PANEL}; }}
 QPushButton[accent="true"]:enabled {{ background: {ACCENT}; border-color: {ACCENT};
     color: {FIELD}; font-weight: 600; }}
 QCheckBox {{ spacing: 7px; }}

@@ -415,6 +415,7 @@ class Window(QMainWindow):
         self._place_waiting()
 
     def closeEvent(self, a0: QCloseEvent | None) -> None:  # noqa: D102
+        self.scrubber.close()
         if self.engine.is_alive() or self.reading.busy or self.files.drawing.busy:
             # The engine ends first: a compile in progress, and a movie, which is kept; so is a
             # picture.
@@ -427,4 +428,6 @@ class Window(QMainWindow):
                 a0.ignore()
         else:
             self._timer.stop()
+            for background in (self.reading, self.files.drawing):
+                background.end()
             super().closeEvent(a0)

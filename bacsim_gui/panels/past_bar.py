@@ -8,7 +8,6 @@ from PyQt6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSlider, QVBoxLayo
 from superqt import QElidingLabel
 
 from bacsim_gui import theme
-from bacsim_gui.panels.layout import label
 from engine.snapshot import Snapshot
 
 
@@ -45,8 +44,9 @@ class PastBar(QFrame):
         row.setSpacing(8)
         words = QVBoxLayout()
         words.setSpacing(0)
-        self.what = label(role="past")
-        self.when = QElidingLabel()
+        self.what, self.when = QElidingLabel(), QElidingLabel()
+        self.what.setElideMode(Qt.TextElideMode.ElideMiddle)
+        self.what.setProperty("role", "past")
         self.when.setProperty("role", "value")
         words.addWidget(self.what)
         words.addWidget(self.when)

@@ -4,6 +4,7 @@
 from pathlib import Path
 
 from PyQt6.QtCore import QSignalBlocker
+from PyQt6.QtGui import QIcon
 from PyQt6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QSpinBox, QVBoxLayout, QWidget
 
 from bacsim_gui.panels.layout import Choice, label
@@ -39,6 +40,7 @@ class PictureDialog(QDialog):
         for value, field in zip(window_size, (self.width_field, self.height_field), strict=True):
             field.setRange(SMALLEST, LARGEST)
             field.setSuffix(" px")
+            field.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
             field.setValue(value)
             field.valueChanged.connect(self._typed)
         where = label(
@@ -48,6 +50,8 @@ class PictureDialog(QDialog):
         buttons = QDialogButtonBox(
             QDialogButtonBox.StandardButton.Save | QDialogButtonBox.StandardButton.Cancel
         )
+        for button in buttons.buttons():
+            button.setIcon(QIcon())
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
         rows = QVBoxLayout(self)

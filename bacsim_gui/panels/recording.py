@@ -81,7 +81,7 @@ class RecordingPanel(Group):
         self.folder = QPushButton()
         self.folder.clicked.connect(self.folder_wanted)
         self._rows["folder"] = self.add_named("folder", self.folder)
-        self.pace = label(wrap=True)
+        self.pace = label()
         self.pace.setContentsMargins(0, 5, 4, 2)
         self.add(self.pace)
         self.progress = RecordingProgress()
@@ -138,7 +138,7 @@ class RecordingPanel(Group):
         if not session.movie_settings.is_trajectory:
             fps = order.fps if order else session.movie_settings.fps
             pace = schema.pace(session.params, steps * fps)
-            text += f": {pace:.3g} body widths a second"
+            text += f"\n{pace:.3g} body widths a second of movie"
         self.pace.setText(text)
 
     def _choice(self, title: str, name: str, tip: str) -> Choice:

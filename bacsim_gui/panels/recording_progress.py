@@ -6,6 +6,7 @@ import time
 
 from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from superqt import QElidingLabel
 
 from bacsim_gui.panels.layout import label
 from bacsim_gui.seam import Movie, Status
@@ -42,9 +43,12 @@ class RecordingProgress(QWidget):
         rows = QVBoxLayout(self)
         rows.setContentsMargins(0, 2, 4, 2)
         rows.setSpacing(4)
-        self.words = label(role="value", wrap=True)
-        self.words.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
+        # A long name of a file shows its beginning and its end.
+        self.words, self.more = QElidingLabel(), label()
+        self.words.setElideMode(Qt.TextElideMode.ElideMiddle)
+        self.words.setProperty("role", "value")
         rows.addWidget(self.words)
+        rows.addWidget(self.more)
         self._making = QWidget()
         line = QHBoxLayout(self._making)
         line.setContentsMargins(0, 0, 0, 0)
@@ -61,40 +65,40 @@ class RecordingProgress(QWidget):
 
     def text(self) -> str:
         """What it says."""
-        return self.words.text()
+        return f"{self.words.text()} {self.more.text()}".strip()
 
     def show_values(self, session: Session, status: Status) -> None:
         """Show how far the recording is, or where the last one lies."""
         now, share = time.monotonic(), status.finishing
-        words, tip = self.words.text(), ""
+        words, more, tip = self.words.text(), "", ""
         if session.movie is not None:
-            words = _recording(session.movie, status, now)
+            words, more = _recording(session.movie, status, now)
         elif share is not None and status.movie is not None:
-            words = f"Making {status.movie.name}"
-            left = time_left(share, status.finishing_since, now)
-            words = f"{words}: {left}" if left else f"{words} …"
+            words, tip = f"Making {status.movie.name}", str(status.movie)
+            more = time_left(share, status.finishing_since, now)
             self.bar.setValue(round(100 * share))
         elif status.saved is not None:
-            count = frames_text(status.movie_frames)
-            words = f"Saved {status.saved.name}, {count}, with {sidecar(status.saved).name}"
-            tip = str(status.saved)
+            words = f"Saved {status.saved.name}"
+            more = f"{frames_text(status.movie_frames)}; the timeline is beside it"
+            tip = f"{status.saved}\n{sidecar(status.saved)}"
         elif status.movie is None:
             words = ""
         self._making.setVisible(session.movie is None and share is not None)
-        if words != self.words.text():
-            self.words.setText(words)
-        self.words.setToolTip(tip)
+        self.words.setText(words)
+        self.more.setText(more)
+        self.more.setVisible(bool(more))
+        self.setToolTip(tip)
         self.setVisible(bool(words))
 
 
-def _recording(movie: Movie, status: Status, now: float) -> str:
+def _recording(movie: Movie, status: Status, now: float) -> tuple[str, str]:
+    more = "" if movie.until is None else f"It ends at step {movie.until:,}."
     wait = movie.begin_at - now
     if wait > 0:
-        return f"Begins in {math.ceil(wait)} s"
+        return f"Begins in {math.ceil(wait)} s", more
     if status.movie is None or status.finishing is not None:
-        return "Begins …"
-    order = movie.order
+        return "Begins …", more
     words = f"{frames_text(status.movie_frames)} written"
-    if not order.is_trajectory:
-        words += f", {status.movie_frames / order.fps:.1f} s of movie"
-    return words if movie.until is None else f"{words}, until step {movie.until:,}"
+    if not movie.order.is_trajectory:
+        words += f", {status.movie_frames / movie.order.fps:.1f} s of movie"
+    return words, more

@@ -9,7 +9,9 @@ import pytest
 
 from bacsim_gui import __version__
 from bacsim_gui.presets import load_preset, save_config
+from engine import Driver, Params, Setup
 from engine.schema import FIELDS
+from engine.storage import checkpoint
 from tests.gui.windows import image
 
 
@@ -57,6 +59,11 @@ def test_version():
         (["--kernel", "fast"], "kernel = 'fast'"),
         (["--screenshot", "window"], "ends in .png"),
         (["--screenshot", "no/such/window.png"], "no folder"),
+        (["no-such-run.bacsim"], "no-such-run.bacsim"),
+        (["no-such-run.toml"], "no-such-run.toml"),
+        (["swarm.mp4"], "swarm.mp4 cannot be opened"),
+        (["a.toml", "--config", "b.toml"], "exclude each other"),
+        (["--autosave-minutes", "-1"], "autosave-minutes = '-1'"),
     ],
 )
 def test_a_bad_flag_is_refused_in_plain_words(flags, words):
@@ -92,6 +99,20 @@ def test_it_leaves_after_so_many_frames_with_a_picture_of_the_window(tmp_path):
     assert (middle.max(axis=2) > 150).mean() > 0.02
     assert (middle[..., 0] - middle[..., 2]).max() > 60
     assert (middle[..., 2] - middle[..., 0]).max() > 60
+
+
+@pytest.mark.gl
+def test_it_opens_a_checkpoint_that_is_named(tmp_path):
+    kept, picture = tmp_path / "kept.bacsim", tmp_path / "window.png"
+    driver = Driver(Setup(rods=70), Params(space_size=60), seed=3)
+    driver.advance(5)
+    checkpoint.save(kept, driver.checkpoint(), __version__, {"title": "A run kept"})
+    done = run(str(kept), "--frames=1", "--screenshot", str(picture))
+    assert done.returncode == 0, done.stderr
+    assert picture.exists()
+    refused = run(str(kept), "--F_prop", "3")
+    assert refused.returncode == 2
+    assert "--F_prop cannot be given with kept.bacsim" in refused.stderr
 
 
 @pytest.mark.gl

@@ -14,7 +14,9 @@ from PyQt6.QtWidgets import QApplication
 from bacsim_gui import theme
 from bacsim_gui.panels.number import NumberField, ValueSlider, nudged
 from bacsim_gui.panels.parameters import ParameterPanel
+from bacsim_gui.panels.past_bar import PastBar, PastShown
 from bacsim_gui.panels.recording import RecordingPanel
+from bacsim_gui.panels.recording_progress import time_left
 from bacsim_gui.panels.statistics import StatisticsPanel, big, phase_text, seconds, size
 from bacsim_gui.panels.status import StatusBar
 from bacsim_gui.panels.transport import TransportBar
@@ -84,24 +86,36 @@ def test_a_slider_shows_what_it_gave(qapp, f):
 
 def test_showing_values_emits_nothing(qtbot, session, panel):
     transport, view, recording = TransportBar(preset_names()), ViewPanel(), RecordingPanel()
-    for widget in (transport, view, recording):
+    past = PastBar()
+    for widget in (transport, view, recording, past):
         qtbot.addWidget(widget)
     told = []
     for signal in (
         panel.edited, panel.restored, panel.applied, transport.auto_toggled, transport.speed_typed,
-        transport.seed_typed, transport.preset_chosen, view.edited, recording.edited,
+        transport.seed_typed, transport.preset_chosen, view.edited, recording.edited, past.moved,
     ):  # fmt: skip
         signal.connect(lambda *values: told.append(values))
     for f in FIELDS:
         value = f.choices[-1] if f.kind == "choice" else f.low if f.name != "space_size" else 50
         session.edit(f.name, value)
-    session.set_view(background="white", colormap="viridis", show_box=False)
+    session.set_view(background="white", colormap="viridis", show_box=False, title="seen")
+    session.set_view(parameters=("dt", "rods"))
     session.set_auto(True, 3)
-    session.set_movie("width", "640")
+    for name, value in (
+        ("width", "640"), ("kind", ".gif"), ("quality", "high"), ("fps", "12"), ("delay", "3"),
+        ("time_a_frame", "0.5"), ("until", "900"), ("keep", "10"),
+    ):  # fmt: skip
+        session.set_movie(name, value)
     for show in (panel.show_values, transport.show_values, recording.show_values):
         show(session, 3)
     view.show_values(session)
+    past.show_values(PastShown(20, 7, None, looking=True))
     assert told == []
+    assert past.slider.value() == 7
+    assert view.title.text() == "seen"
+    assert view.entry("dt").isChecked()
+    assert recording.kind.currentData() == ".gif"
+    assert recording.until.text() == "900"
     assert panel.rows["w_a"].number.text() == "-2"
     assert transport.auto.isChecked()
     assert not view.shown["show_box"].isChecked()
@@ -242,3 +256,51 @@ def test_the_status_line_counts_growths_and_says_why_it_compiles(qtbot, session)
     bar.show_values(session, growing, None, 0.0)
     assert bar.summary.text().endswith("2 compiles   1 growth")
     assert "compiling" in bar.phase.text()
+
+
+def test_what_is_written_into_the_picture_is_chosen_in_the_panel(qtbot, session):
+    panel, told = ViewPanel(), []
+    qtbot.addWidget(panel)
+    panel.edited.connect(lambda *what: told.append(what))
+    panel.show()
+    QTest.keyClicks(panel.title, "My")
+    panel.entry("rods").trigger()
+    panel.entry("w_a").trigger()
+    panel.shown["show_time"].click()
+    # In the order of the declaration, whatever came first.
+    assert told == [
+        ("title", "M"), ("title", "My"), ("parameters", ("rods",)),
+        ("parameters", ("w_a", "rods")), ("show_time", True),
+    ]  # fmt: skip
+
+
+def test_a_setting_that_is_emptied_is_none_or_at_once(qtbot, session):
+    panel, told = RecordingPanel(), []
+    qtbot.addWidget(panel)
+    panel.edited.connect(lambda *what: told.append(what))
+    session.set_movie("until", "900")
+    session.set_movie("delay", "3")
+    panel.show()
+    panel.show_values(session, 25)
+    for emptied in (panel.until, panel.delay):
+        emptied.setFocus()
+        emptied.selectAll()
+        QTest.keyClick(emptied, Qt.Key.Key_Delete)
+        QTest.keyClick(emptied, Qt.Key.Key_Return)
+    assert told == [("until", ""), ("delay", "0")]
+
+
+def test_the_time_left_follows_from_the_share_that_is_done():
+    assert time_left(0.01, 0.0, 10.0) == ""
+    assert time_left(0.25, 100.0, 110.0) == "about 30 s left"
+    assert time_left(0.1, 0.0, 60.0) == "about 9 min left"
+
+
+def test_the_status_line_tells_what_is_made_and_that_no_autosave_is_written(qtbot, session):
+    bar = StatusBar()
+    qtbot.addWidget(bar)
+    making = Status("running", movie=Path("a/b.gif"), finishing=0.42)
+    bar.show_values(session, making, None, 0.0)
+    assert bar.summary.text() == "making b.gif, 42%"
+    bar.show_values(session, Status("running", autosave_problem="No room."), None, 0.0)
+    assert bar.summary.text() == "no autosave: No room."

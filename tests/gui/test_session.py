@@ -4,6 +4,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bacsim_gui.presets import load_preset
@@ -11,6 +12,8 @@ from bacsim_gui.seam import Problem
 from bacsim_gui.session import Session
 from bacsim_gui.view import View
 from engine import schema
+from engine.params import Setup
+from engine.snapshot import Snapshot
 
 
 @pytest.fixture
@@ -259,3 +262,133 @@ def test_no_two_orders_share_a_serial(session):
     wanted = session.wanted
     assert len({first, wanted.movie.serial, wanted.trace.serial}) == 3
     assert replace(wanted) == wanted
+
+
+def earlier(session, step=100, **values):
+    """A state that the run may have passed through."""
+    rods = np.full((session.setup.rods, 4), 0.5, np.float32)
+    return Snapshot(rods, step, 0.01 * step, replace(session.params, **values))
+
+
+def test_looking_back_shows_the_past_and_leaves_the_present_alone(session):
+    session.set_running(True)
+    session.edit("F_prop", 9)
+    now = session.wanted
+    session.look_back(earlier(session, F_prop=4.0))
+    assert session.value("F_prop") == 4
+    session.edit("F_prop", 12)
+    assert session.value("F_prop") == 12
+    assert session.wanted == replace(now, running=False)
+    session.look_back(earlier(session, step=50, F_prop=3.0))
+    assert session.value("F_prop") == 3
+    session.look_at_now()
+    assert session.looking is None
+    assert session.wanted == now
+
+
+def test_a_branch_begins_as_the_state_was_and_takes_what_was_edited(session):
+    session.set_running(True)
+    session.look_back(earlier(session, F_prop=4.0))
+    session.edit("F_prop", 12)
+    session.go_on_from_here()
+    build = session.wanted.build
+    assert (build.reason, build.start.step, build.params.F_prop) == ("earlier state", 100, 4)
+    assert session.wanted.params.F_prop == 12
+    assert session.wanted.running
+    assert session.looking is None
+    session.reset()
+    assert session.wanted.build.start.step == 100
+
+
+def test_arrays_of_a_branch_are_dropped_once_they_no_longer_fit(session):
+    wide = session.params.space_size * 1.5
+    session.look_back(earlier(session, space_size=wide))
+    session.go_on_from_here()
+    assert session.wanted.build.start is not None
+    session.reset()
+    assert session.wanted.build.start is not None
+    session.edit("space_size", wide * 1.1)
+    session.reset()
+    assert session.wanted.build.start is None
+
+
+def test_a_state_of_a_file_shows_its_own_run_until_it_is_left(session):
+    had = session.setup, session.seed, session.run
+    other = replace(load_preset("dilute"), setup=Setup(rods=10), seed=99)
+    rods = np.full((10, 4), 0.5, np.float32)
+    session.look_back(Snapshot(rods, 5, 0.05, other.params), other)
+    assert (session.value("rods"), session.seed, session.run.title) == (10, 99, "Dilute")
+    session.look_at_now()
+    assert (session.setup, session.seed, session.run) == had
+    session.look_back(Snapshot(rods, 5, 0.05, other.params), other)
+    session.go_on_from_here()
+    assert session.wanted.build.setup.rods == 10
+    assert session.wanted.build.seed == 99
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda session: session.set_running(True), lambda session: session.step(1),
+        lambda session: session.reset(), lambda session: session.set_seed("5"),
+        lambda session: session.start_movie(View(), 1),
+        lambda session: session.load_run(load_preset("dilute"), "dilute"),
+    ],
+)  # fmt: skip
+def test_what_concerns_the_present_ends_looking_back(session, act):
+    F_prop = session.params.F_prop
+    session.look_back(earlier(session, F_prop=F_prop + 1))
+    act(session)
+    assert session.looking is None
+    assert session.wanted.params == session.params
+    assert session.params.F_prop != F_prop + 1
+
+
+def test_nobody_looks_back_while_recording(session):
+    session.start_movie(View(), 25)
+    session.look_back(earlier(session))
+    assert session.looking is None
+
+
+def test_a_failure_ends_looking_back_and_keeps_what_the_engine_has(session):
+    had = session.setup, session.params, session.seed
+    session.look_back(earlier(session, F_prop=1.0))
+    session.engine_failed(Problem("No room.", None, 1, True, *had, session.wanted))
+    assert session.looking is None
+    assert session.params == had[1]
+
+
+def test_a_file_that_was_not_finished_does_not_stop_the_run(session):
+    had = session.setup, session.params, session.seed
+    session.set_running(True)
+    session.engine_failed(Problem("It was cancelled.", None, 1, True, *had, session.wanted))
+    assert session.running
+    session.start_movie(View(), 25)
+    session.engine_failed(Problem("The disk is full.", None, 2, True, *had, session.wanted))
+    assert not session.running
+    assert session.movie is None
+
+
+def test_a_trajectory_follows_the_frames_of_the_window_unless_a_time_is_chosen(session):
+    session.set_movie("kind", ".gsd")
+    session.set_movie("keep", "50")
+    session.start_movie(View(), 25)
+    order = session.wanted.movie.order
+    assert (order.path.suffix, order.steps, order.rods) == (".gsd", 25, 50)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("fps", "0"), ("time_a_frame", "-1"), ("delay", "nan"), ("until", "1.5"), ("keep", "0")],
+)
+def test_a_setting_of_a_recording_that_cannot_be_is_refused_by_name(session, name, value):
+    before = session.movie_settings
+    session.set_movie(name, value)
+    assert name in session.refused[name]
+    assert session.movie_settings == before
+
+
+def test_a_view_that_cannot_be_shown_is_refused(session):
+    session.set_view(title="two\nlines")
+    assert session.view.title == ""
+    assert "title" in session.problem.message

@@ -12,7 +12,7 @@ from PyQt6.QtTest import QTest
 from bacsim_gui import theme
 from bacsim_gui.presets import load_preset
 from bacsim_gui.window import Window
-from tests.gui.events import until
+from tests.gui.events import live, until
 
 RODS = 200
 
@@ -43,6 +43,7 @@ def shown(window):
     build = window.session.wanted.build.serial
     until(lambda: window.frame is not None and window.frame.build == build)
     until(lambda: window.engine.status.phase == "paused")
+    live(0.02)  # its last frame may still be on the way
     until(lambda: window.frame.number == window._acknowledged)
 
 
