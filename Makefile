@@ -13,8 +13,9 @@ setup:
 run:
 	@$(ENVIRONMENT) run $(ARGS)
 
+# A file of tests shares what it compiles, so whole files go to the processes.
 test: lint
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile $(ARGS)
 
 lint:
 	@$(ENVIRONMENT) setup --tests --quiet

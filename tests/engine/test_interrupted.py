@@ -2,6 +2,7 @@
 """Whatever ends an operation early, Ctrl-C above all: the Driver is as it was, and can go on."""
 
 import _thread
+import signal
 import threading
 from dataclasses import replace
 
@@ -148,10 +149,18 @@ def test_an_interrupt_after_the_steps_and_before_their_snapshot(driver, monkeypa
     of_one_mind(driver)
 
 
+@pytest.fixture
+def ctrl_c():
+    """Raises KeyboardInterrupt here too where tests are shared out among processes."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 # It may fall into a library that is about to close a file, or into a destructor.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_ctrl_c_at_any_moment(driver):
+def test_ctrl_c_at_any_moment(driver, ctrl_c):
     """From another thread, as a terminal sends it, at eight moments of each operation."""
     cut = 0
     for delay in np.geomspace(1e-4, 3e-2, 8):

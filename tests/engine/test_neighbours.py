@@ -380,8 +380,9 @@ def test_a_list_that_does_not_fit_changes_nothing_but_tells_what_would(
     assert not fits
     assert (int(after.neighbours.most), int(after.neighbours.candidates)) == (most, candidates)
     told = {"most": after.neighbours.most, "candidates": after.neighbours.candidates}
-    if kernel == "native":  # which writes the table in place; it is of no list
-        told["table"] = after.neighbours.table
+    if kernel == "native":  # which writes the table in place, so that no list is left
+        told |= {"table": after.neighbours.table, "pos": after.neighbours.pos}
+        assert np.isnan(after.neighbours.pos[:, 0]).all()
     expected = before._replace(neighbours=before.neighbours._replace(**told))
     jax.tree.map(np.testing.assert_array_equal, after, expected)
 
