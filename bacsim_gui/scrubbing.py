@@ -31,7 +31,6 @@ class Scrubber(QObject):
         self.past = Past(limit)
         self._session, self._bar, self._background = session, bar, background
         self._build = 0
-        self._count = 0
         self._file: Trajectory | None = None
         self._wanted = 0
         self._reading = self._arrived = False
@@ -70,7 +69,7 @@ class Scrubber(QObject):
         if self._file is not None:
             self._wanted = at
             self._read()
-        elif at >= self._count - 1:
+        elif at >= self._bar.slider.maximum():
             self._session.look_at_now()
         else:
             self._session.look_back(self.past.at(min(at, len(self.past) - 1)))
@@ -89,18 +88,16 @@ class Scrubber(QObject):
         if self._file is not None and self._arrived and session.looking is None:
             self.close()
         if self._file is not None:
-            self._count, at = len(self._file), self._wanted
+            file, at = self._file, self._wanted
             shown = PastShown(
-                self._count, at, session.looking, True, self._file.path.name, stuck=self._stuck()
+                len(file), at, session.looking, True, file.path.name, stuck=self._stuck()
             )
         else:
-            self._count, looking = len(self.past), session.looking
-            at = self._count - 1 if looking is None else self.past.find(looking.step)
-            newest = self.past.at(-1) if self._count else None
+            count, looking = len(self.past), session.looking
+            at = count - 1 if looking is None else self.past.find(looking.step)
+            newest = self.past.at(-1) if count else None
             hindered = "" if session.movie is None else RECORDING
-            shown = PastShown(
-                self._count, at, looking or newest, looking is not None, hindered=hindered
-            )
+            shown = PastShown(count, at, looking or newest, looking is not None, hindered=hindered)
         self._bar.show_values(shown)
 
     def _stuck(self) -> str:
@@ -136,6 +133,8 @@ class Scrubber(QObject):
 
     def _not_got(self, file: Trajectory, problem: str) -> None:
         self._reading = False
+        if file is self._file and not self._arrived:
+            self.close()
         self._session.show_problem(problem)
         if file is not self._file:
             self._read()

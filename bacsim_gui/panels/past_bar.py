@@ -4,7 +4,17 @@
 from dataclasses import dataclass
 
 from PyQt6.QtCore import QSignalBlocker, Qt, pyqtSignal
-from PyQt6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSlider, QVBoxLayout, QWidget
+from PyQt6.QtGui import QMouseEvent
+from PyQt6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QPushButton,
+    QSlider,
+    QStyle,
+    QStyleOptionSlider,
+    QVBoxLayout,
+    QWidget,
+)
 from superqt import QElidingLabel
 
 from bacsim_gui import theme
@@ -27,6 +37,28 @@ class PastShown:
     file: str = ""
     hindered: str = ""
     stuck: str = ""
+
+
+class _Scrub(QSlider):
+    """A slider that goes to where it is pressed, and is dragged from there."""
+
+    def mousePressEvent(self, ev: QMouseEvent | None) -> None:
+        style = self.style()
+        if ev is not None and ev.button() == Qt.MouseButton.LeftButton and style is not None:
+            option = QStyleOptionSlider()
+            self.initStyleOption(option)
+            handle = style.subControlRect(
+                QStyle.ComplexControl.CC_Slider, option, QStyle.SubControl.SC_SliderHandle, self
+            )
+            at = ev.position().toPoint()
+            if not handle.contains(at):
+                wide = handle.width()
+                self.setValue(
+                    QStyle.sliderValueFromPosition(
+                        self.minimum(), self.maximum(), at.x() - wide // 2, self.width() - wide
+                    )
+                )
+        super().mousePressEvent(ev)
 
 
 class PastBar(QFrame):
@@ -54,7 +86,7 @@ class PastBar(QFrame):
         box.setLayout(words)
         words.setContentsMargins(0, 0, 0, 0)
         box.setFixedWidth(theme.PAST_WIDTH)
-        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider = _Scrub(Qt.Orientation.Horizontal)
         self.slider.setMinimumWidth(60)
         self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.slider.setRange(0, 0)

@@ -65,9 +65,9 @@ class ViewPanel(Group):
         for name, entry in self._entries.items():
             with QSignalBlocker(entry):
                 entry.setChecked(name in view.parameters)
-        few = len(view.parameters) <= 2
-        text = ", ".join(view.parameters) if few else f"{len(view.parameters)} parameters"
-        self.parameters.setText(text or "none")
+        count = len(view.parameters)
+        few = view.parameters[0] if count else "none"
+        self.parameters.setText(few if count < 2 else f"{count} parameters")
         for name, box in self.shown.items():
             with QSignalBlocker(box):
                 box.setChecked(getattr(view, name))

@@ -9,16 +9,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PIL import Image
-from PyQt6.QtCore import Qt, QTimer
+from PyQt6.QtCore import QPoint, Qt, QTimer
 from PyQt6.QtTest import QTest
 from PyQt6.QtWidgets import QFileDialog, QLineEdit, QPushButton
 
 from bacsim_gui import autosaves, documents
 from bacsim_gui import timeline as timelines
+from bacsim_gui.movie_files import metadata
 from bacsim_gui.replay import driver_for, play
 from engine.storage.trajectory import Trajectory
 from tests.gui.events import live, type_into, until
-from tests.gui.windows import RODS, a_window, begin, shown, step
+from tests.gui.windows import RODS, a_window, begin, image, shown, step
 
 pytestmark = pytest.mark.gl
 
@@ -245,6 +246,31 @@ def test_back_to_now_restores_the_present(window):
     look_back(window, 4)
     QTest.keyClick(window.past_bar.slider, Qt.Key.Key_Right)
     assert window.session.looking is None
+
+
+def test_a_drag_shows_the_past_at_once_and_pauses(window):
+    window.session.set_running(True)
+    until(lambda: window.past_bar.slider.maximum() >= 8)
+    slider = window.past_bar.slider
+    middle = slider.rect().center()
+    QTest.mousePress(slider, Qt.MouseButton.LeftButton, pos=middle)
+    first = window.session.looking
+    assert window.shown is first
+    assert not window.session.wanted.running
+    assert abs(slider.value() / slider.maximum() - 0.5) < 0.2
+    QTest.mouseMove(slider, QPoint(2, middle.y()))
+    until(lambda: window.session.looking is window.scrubber.past.at(0))
+    live(0.3)
+    assert window.shown is window.scrubber.past.at(0)
+    QTest.mouseRelease(slider, Qt.MouseButton.LeftButton, pos=QPoint(2, middle.y()))
+    window.files.draw()
+    until(lambda: not window.files.drawing.busy)
+    (picture,) = window.session.movie_settings.folder.glob("*.png")
+    assert metadata(picture)["step"] == "0"
+    assert np.abs(image(picture) - window.canvas.grab().astype(int)).mean() < 6
+    # It goes on, as it ran before.
+    click(window.past_bar.now)
+    assert window.session.running
 
 
 def test_another_run_forgets_the_past_and_a_refused_one_does_not(window):
