@@ -86,6 +86,9 @@ def _opened(arguments: argparse.Namespace) -> Opened | None:
         arguments.config = arguments.file
         return None
     opened = documents.read(path)
+    if opened.frames is not None and arguments.frames is not None:
+        opened.frames.close()
+        raise ValueError("--frames cannot be given with a trajectory, in which nothing runs.")
     given = [
         name for name in ("preset", "config", "seed", "K") if vars(arguments)[name] is not None
     ]

@@ -94,11 +94,10 @@ class Window(QMainWindow):
         self._pictured: Snapshot | None = None
         self._build(device_note)
         self._connect()
+        self._opened = opened
         self.session.running = opened is None or opened.run is not None
         if opened is None or opened.frames is not None:
             self.session.begin()
-        if opened is not None:
-            self.files.take(opened)
         self._refresh()
 
     def _build(self, device_note: str) -> None:
@@ -394,6 +393,11 @@ class Window(QMainWindow):
             self._arrange()
             self.canvas.native.setFocus()
             self._timer.start()
+            if self._opened is not None:
+                # Not before: the status bar has no room for its words until it is shown.
+                self.files.take(self._opened)
+            if self._frames_to_go is not None:
+                self.session.set_running(True)
             self.engine.start()
             for left in unfinished_recordings(self.session.movie_settings.folder)[:1]:
                 self.session.show_problem(left.message)

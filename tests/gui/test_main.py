@@ -12,6 +12,7 @@ from bacsim_gui.presets import load_preset, save_config
 from engine import Driver, Params, Setup
 from engine.schema import FIELDS
 from engine.storage import checkpoint
+from engine.storage.trajectory import TrajectoryWriter
 from tests.gui.windows import image
 
 
@@ -107,12 +108,17 @@ def test_it_opens_a_checkpoint_that_is_named(tmp_path):
     driver = Driver(Setup(rods=70), Params(space_size=60), seed=3)
     driver.advance(5)
     checkpoint.save(kept, driver.checkpoint(), __version__, {"title": "A run kept"})
-    done = run(str(kept), "--frames=1", "--screenshot", str(picture))
+    done = run(str(kept), "--frames=3", "--screenshot", str(picture))
     assert done.returncode == 0, done.stderr
     assert picture.exists()
     refused = run(str(kept), "--F_prop", "3")
     assert refused.returncode == 2
     assert "--F_prop cannot be given with kept.bacsim" in refused.stderr
+    with TrajectoryWriter(tmp_path / "kept.gsd", {}) as file:
+        file.write(driver.snapshot())
+    refused = run(str(tmp_path / "kept.gsd"), "--frames=3")
+    assert refused.returncode == 2
+    assert "--frames" in refused.stderr
 
 
 @pytest.mark.gl
