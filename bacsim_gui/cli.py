@@ -10,6 +10,7 @@ import argparse
 import json
 import logging
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,6 +35,7 @@ from bacsim_gui.flags import (
     whole_numbers,
 )
 from bacsim_gui.logfile import log_path, start_log
+from bacsim_gui.recorder import RecordingError
 from bacsim_gui.timeline import TimelineError
 from engine.schema import ParameterError
 from engine.snapshot import CheckpointError
@@ -186,6 +188,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     start_log("bacsim", arguments.log_level)
     logger.info("bacsim %s %s", __version__, " ".join(sys.argv[1:] if argv is None else argv))
+    # A scheduler's request to end is as good as Ctrl-C: what was recorded is finished in order.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         arguments.job(arguments, arguments.command)
         sys.stdout.flush()
@@ -196,7 +200,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(130, f"Stopped. {stop}".rstrip())
     except ParameterError as error:
         return _fail(2, in_one_line(error))
-    except (RunError, StorageError, CheckpointError, TimelineError) as error:
+    except (RunError, RecordingError, StorageError, CheckpointError, TimelineError) as error:
         return _fail(1, in_one_line(error))
     except (OSError, MemoryError) as error:
         return _fail(1, in_one_line(error))
@@ -204,6 +208,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         logger.exception("Unexpected")
         first = f"{type(error).__name__}: {error}".splitlines()[0]
         return _fail(1, f"Unexpected error ({first}). Details are in {log_path('bacsim')}.")
+    finally:
+        signal.signal(signal.SIGTERM, before)
     return 0
 
 

@@ -3,6 +3,7 @@
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from bacsim_gui.device import device_note
@@ -85,3 +86,21 @@ def in_one_line(error: BaseException) -> str:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}."
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def counted(number: int, what: str) -> str:
+    """`number` things, in words."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def source_file(text: str) -> Path:
+    """A file or a folder that is to be read. Raises `RunError` for anything else."""
+    path = Path(text)
+    try:
+        found = path.name and (path.is_file() or path.is_dir())
+        there = path.exists()
+    except OSError as problem:
+        raise RunError(f"{path} cannot be read: {problem.strerror}.") from problem
+    if not found:
+        raise RunError(f"{path} is no file." if there else f"There is no file {path}.")
+    return path

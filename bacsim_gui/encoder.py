@@ -27,6 +27,11 @@ class EncoderError(RuntimeError):
     """The movie cannot be written; the message says why in plain words."""
 
 
+def url(path: Path) -> str:
+    """`path` as ffmpeg takes it, whatever is in the name: a colon, or a dash before it."""
+    return f"file:{path.absolute()}"
+
+
 def ffmpeg_program() -> str:
     """The ffmpeg that imageio-ffmpeg ships, or the one named by IMAGEIO_FFMPEG_EXE.
 
@@ -201,7 +206,7 @@ def _recording_command(
     command += ["-threads", str(min(8, os.cpu_count() or 1)), "-g", str(max(1, round(fps)))]
     command += ["-movflags", "+frag_keyframe+empty_moov+default_base_moof"]
     command += ["-frag_duration", "500000", "-flush_packets", "1"]
-    return [*command, *metadata_options(metadata), "-f", "mp4", "-y", str(path)]
+    return [*command, *metadata_options(metadata), "-f", "mp4", "-y", url(path)]
 
 
 def metadata_options(metadata: Mapping[str, str]) -> list[str]:

@@ -130,6 +130,13 @@ def given_values(arguments: argparse.Namespace) -> dict[str, str]:
     }
 
 
+def set_threads(arguments: argparse.Namespace) -> None:
+    """Let `--threads` hold for all of this process. Raises `ParameterError`."""
+    threads = whole("threads", arguments.threads, 1)
+    if threads is not None:
+        os.environ["BACSIM_THREADS"] = str(threads)
+
+
 def make_run(arguments: argparse.Namespace) -> Run:
     """What the flags of `add_run_flags` ask for; `--threads` holds for all of this process.
 
@@ -146,9 +153,7 @@ def make_run(arguments: argparse.Namespace) -> Run:
         name = arguments.preset or DEFAULT_PRESET
         run = load_preset(name, rods=count)
     run = run.with_values(**values)
-    threads = whole("threads", arguments.threads, 1)
-    if threads is not None:
-        os.environ["BACSIM_THREADS"] = str(threads)
+    set_threads(arguments)
     seed, K = whole("seed", arguments.seed, 0), whole("K", arguments.K, 1)
     if seed is not None:
         # Another seed means another start, and the arrays would not know of it.

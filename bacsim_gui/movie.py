@@ -43,16 +43,20 @@ def write_frames(
     # Not above: a command line is read before JAX is imported.
     from engine.driver import SimulationError
 
+    whole = False
     try:
         for done, (snapshot, view) in enumerate(frames, start=1):
             sink.put(snapshot, view)
             on_frame(done, total)
+        whole = True
         return sink.finish()
     except SimulationError as error:
         raise MovieError(f"{error} {_cut_short(sink, total)}") from error
     except RecordingError as error:
         raise MovieError(str(error)) from error
     except KeyboardInterrupt:
+        if whole:  # the wanted file is being made of what is recorded
+            sink.cancel()
         raise KeyboardInterrupt(_cut_short(sink, total)) from None
     finally:
         sink.abandon()  # does nothing to what is finished

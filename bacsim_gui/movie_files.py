@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bacsim_gui import mp4
-from bacsim_gui.encoder import ffmpeg_program
+from bacsim_gui.encoder import ffmpeg_program, url
 from bacsim_gui.movie_formats import FOLDER, PICTURE, ending, metadata_of
 from bacsim_gui.pictures import picture_metadata
 
@@ -132,7 +132,7 @@ def metadata(path: Path) -> dict[str, str]:
 def _webm_metadata(path: Path) -> dict[str, str]:
     """The tags of a WebM, as ffmpeg writes them down: NAME=text, with backslashes."""
     path.stat()  # so that a missing file is refused as such
-    command = [ffmpeg_program(), "-loglevel", "error", "-i", str(path), "-f", "ffmetadata", "-"]
+    command = [ffmpeg_program(), "-loglevel", "error", "-i", url(path), "-f", "ffmetadata", "-"]
     said = subprocess.run(command, capture_output=True, check=False).stdout
     tags = re.findall(r"(?ms)^(\w+)=((?:[^\\\n]|\\.)*)$", said.decode(errors="replace"))
     texts = {name.lower(): re.sub(r"(?s)\\(.)", r"\1", text) for name, text in tags}

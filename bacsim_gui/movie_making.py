@@ -14,6 +14,7 @@ from bacsim_gui.encoder import (
     known_reason,
     metadata_options,
     plain_reason,
+    url,
 )
 from bacsim_gui.movie_formats import Quality
 from bacsim_gui.pictures import add_comment
@@ -131,8 +132,8 @@ def _frames(process: subprocess.Popen[bytes]) -> Iterator[int]:
 
 def _fast_start(order: Order, path: Path) -> list[str]:
     """A copy whose tables come first, so that it plays while it loads."""
-    options = ["-i", str(order.recorded), "-map", "0", "-c", "copy", "-map_metadata", "0"]
-    return [*options, "-movflags", "+faststart", "-f", "mp4", "-y", str(path)]
+    options = ["-i", url(order.recorded), "-map", "0", "-c", "copy", "-map_metadata", "0"]
+    return [*options, "-movflags", "+faststart", "-f", "mp4", "-y", url(path)]
 
 
 _VP9: Mapping[Quality, tuple[str, ...]] = {
@@ -143,23 +144,23 @@ _VP9: Mapping[Quality, tuple[str, ...]] = {
 
 
 def _webm(order: Order, path: Path) -> list[str]:
-    options = ["-i", str(order.recorded), "-an", "-fps_mode", "passthrough", "-c:v", "libvpx-vp9"]
+    options = ["-i", url(order.recorded), "-an", "-fps_mode", "passthrough", "-c:v", "libvpx-vp9"]
     options += [*_VP9[order.quality], "-b:v", "0", "-deadline", "good", "-cpu-used", "4"]
     options += ["-row-mt", "1", "-g", str(max(1, round(4 * order.fps)))]
     options += ["-map_metadata", "-1", *metadata_options(order.metadata)]
-    return [*options, "-f", "webm", "-y", str(path)]
+    return [*options, "-f", "webm", "-y", url(path)]
 
 
 def _palette(order: Order, palette: Path) -> list[str]:
     """The 256 colours that suit the movie best."""
     every = max(1, order.frames // _PALETTE_FRAMES)
     chosen = f"select=not(mod(n\\,{every})),palettegen=reserve_transparent=0"
-    options = ["-i", str(order.recorded), "-vf", chosen, "-frames:v", "1", "-update", "1"]
-    return [*options, "-f", "image2", "-y", str(palette)]
+    options = ["-i", url(order.recorded), "-vf", chosen, "-frames:v", "1", "-update", "1"]
+    return [*options, "-f", "image2", "-y", url(palette)]
 
 
 def _gif(order: Order, palette: Path, path: Path) -> list[str]:
     # Undithered: dots that dance from frame to frame look worse than steps, and cost a lot.
     paint = "paletteuse=dither=none:diff_mode=rectangle"
-    options = ["-i", str(order.recorded), "-i", str(palette), "-lavfi", paint]
-    return [*options, "-fps_mode", "passthrough", "-loop", "0", "-f", "gif", "-y", str(path)]
+    options = ["-i", url(order.recorded), "-i", url(palette), "-lavfi", paint]
+    return [*options, "-fps_mode", "passthrough", "-loop", "0", "-f", "gif", "-y", url(path)]

@@ -3,21 +3,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bacsim_gui import __version__
-from bacsim_gui.command import RunError
+from bacsim_gui.command import RunError, counted
 from bacsim_gui.order import Order
 from bacsim_gui.presets import Run
 from bacsim_gui.recorder import RecordingError
 from bacsim_gui.recording import Recording
 from bacsim_gui.timeline import Head, Timeline
+from engine.schema import ParameterError
 from engine.storage import checkpoint as checkpoints
 from engine.storage.errors import StorageError
-from engine.storage.series import SeriesWriter
+from engine.storage.series import SUFFIXES, SeriesWriter
 
 if TYPE_CHECKING:
     from engine.driver import Driver
@@ -57,6 +59,27 @@ def resume(path: Path, values: Mapping[str, object]) -> Going:
     return Going(driver, timeline, kept)
 
 
+def check_outputs(table: str | None, checkpoint: str | None) -> None:
+    """Refuse at once what could not be written in the end, with `ParameterError`."""
+    for name, text in (("observables", table), ("checkpoint", checkpoint)):
+        if text is None:
+            continue
+        path = Path(text)
+        if os.path.lexists(path):
+            raise ParameterError(name, text, "exists already", "Give another name.")
+        if not path.name or not os.access(path.parent, os.W_OK | os.X_OK):
+            raise ParameterError(
+                name, text, "cannot be written", f"Is there a folder {path.parent} of yours?"
+            )
+    if table is not None and Path(table).suffix.lower() not in SUFFIXES:
+        raise ParameterError(
+            "observables",
+            table,
+            "is no name for a table",
+            f"Let it end in {' or '.join(SUFFIXES)}.",
+        )
+
+
 class Outputs:
     """The files of a run. Those that exist are kept: a trajectory's name gets a number.
 
@@ -72,8 +95,6 @@ class Outputs:
         self._table: SeriesWriter | None = None
         self._checkpoint = None if checkpoint is None else Path(checkpoint)
         self._saved = False
-        if self._checkpoint is not None and self._checkpoint.exists():
-            raise StorageError(f"{self._checkpoint} exists already. Give another name.")
         try:
             if table is not None:
                 self._table = SeriesWriter(Path(table))
@@ -117,11 +138,11 @@ class Outputs:
         told = []
         try:
             if self._recording is not None:
-                path, frames = self._recording.finish(), self._recording.frames_written
-                told.append(_line(path, f"{frames} frame{'' if frames == 1 else 's'}"))
+                path = self._recording.finish()
+                told.append(_line(path, counted(self._recording.frames_written, "frame")))
             if self._table is not None:
                 self._table.close()
-                told.append(_line(self._table.path, f"{self._table.rows} rows"))
+                told.append(_line(self._table.path, counted(self._table.rows, "row")))
         except (RecordingError, StorageError) as error:
             raise RunError(str(error)) from error
         self.save()

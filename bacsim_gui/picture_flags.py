@@ -5,16 +5,14 @@ import argparse
 from dataclasses import replace
 from typing import Any
 
+from bacsim_gui.colors import colors
 from bacsim_gui.flags import number
 from bacsim_gui.movie_formats import QUALITIES
 from bacsim_gui.view import BACKGROUNDS, COLORMAPS, View, checked
 from engine.schema import ParameterError
 
 DEFAULT_SIZE, DEFAULT_FPS = "1280x720", "30"
-FORMATS = (
-    ".mp4, .webm, .gif: a movie; .png: one picture; no ending: a folder of pictures; .gsd: a "
-    "trajectory"
-)
+FORMATS = ".mp4, .webm, .gif: a movie; .png: one picture; no ending: a folder of pictures"
 _PREFIX = "view_"
 
 
@@ -22,7 +20,7 @@ def add_picture_flags(parser: argparse.ArgumentParser) -> None:
     """Add size, frame rate, quality and every field of `View`."""
     movie = parser.add_argument_group("pictures")
     movie.add_argument(
-        "--size", metavar="WIDTHxHEIGHT", help=f"in pixels, even; default {DEFAULT_SIZE}"
+        "--size", metavar="WIDTHxHEIGHT", help=f"in pixels, even for movies; default {DEFAULT_SIZE}"
     )
     movie.add_argument("--fps", metavar="FLOAT", help=f"frames a second; default {DEFAULT_FPS}")
     movie.add_argument(
@@ -65,10 +63,14 @@ def view_from(arguments: argparse.Namespace, view: View) -> View:
     if "zoom" in given:
         given["zoom"] = number("zoom", given["zoom"], 0, 1e6)
     if "center" in given:
-        x, _, y = given["center"].partition(",")
+        x, comma, y = given["center"].partition(",")
+        if not comma:
+            raise ParameterError("center", x, "is no point", "Give two numbers, as in 20,35.")
         limit = 1e9
         given["center"] = number("center", x, -limit, limit), number("center", y, -limit, limit)
-    return checked(replace(view, **given))
+    found = checked(replace(view, **given))
+    colors(found.colormap)
+    return found
 
 
 def size_from(text: str) -> tuple[int, int]:

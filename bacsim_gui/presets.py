@@ -125,7 +125,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
             f"cannot be read: {error.strerror}",
             "Give the path of a TOML file.",
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ParameterError("config", str(path), f"is not a TOML file: {error}", "") from error
 
 

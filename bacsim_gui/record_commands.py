@@ -9,16 +9,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bacsim_gui import picture_flags
-from bacsim_gui.command import Commands, RunError, add_command, checked, prepare, say_run
+from bacsim_gui.command import (
+    Commands,
+    RunError,
+    add_command,
+    checked,
+    counted,
+    prepare,
+    say_run,
+    source_file,
+)
 from bacsim_gui.flags import (
     PlainParser,
     add_run_flags,
     given_values,
     make_run,
     number,
+    set_threads,
     whole,
 )
 from bacsim_gui.order import Order
+from bacsim_gui.outputs import check_outputs
 from bacsim_gui.picture_flags import add_picture_flags, fps_from, size_from, view_from
 from bacsim_gui.view import View
 from engine import schema
@@ -106,7 +117,9 @@ def _add_render(commands: "Commands[PlainParser]") -> None:
 def _add_replay(commands: "Commands[PlainParser]") -> None:
     text = "run a timeline again, and see whether every recorded state has the same bits"
     command = add_command(commands, "replay", text, replay)
-    command.add_argument("timeline", metavar="TIMELINE", help="a .timeline file")
+    command.add_argument(
+        "timeline", metavar="TIMELINE", help="a .timeline file, or a movie or trajectory beside one"
+    )
     command.add_argument("--until", metavar="STEP", help="default: the last that is recorded")
     command.add_argument("--out", metavar="FILE.gsd", help="keep the recorded states as trajectory")
     command.add_argument("--observables", metavar="FILE", help="table of them, .csv or .parquet")
@@ -121,13 +134,13 @@ def movie(arguments: argparse.Namespace, command: PlainParser) -> None:
     def ask() -> "tuple[Run, Order, int]":
         begun, order = make_run(arguments), _order(arguments, View())
         steps = begun.movie_steps(order.fps)
+        dt = begun.params.dt
         if arguments.time_a_frame is not None:
-            wanted = number("time-a-frame", arguments.time_a_frame, 0, 1e9)
-            steps = max(1, round(wanted / begun.params.dt))
+            steps = max(1, _steps_in("time-a-frame", arguments.time_a_frame, dt))
         seconds = number("seconds", arguments.seconds, 0, LONGEST_MOVIE)
         frames = 1 if order.is_picture else max(1, round(seconds * order.fps))
-        skip = 0.0 if arguments.skip == "0" else number("skip", arguments.skip, 0, 1e9)
-        return begun, replace(order, steps=steps, frames=frames), round(skip / begun.params.dt)
+        skipped = 0 if arguments.skip == "0" else _steps_in("skip", arguments.skip, dt)
+        return begun, replace(order, steps=steps, frames=frames), skipped
 
     begun, order, skipped = checked(command, ask)
     prepare(draws=True)
@@ -144,7 +157,7 @@ def movie(arguments: argparse.Namespace, command: PlainParser) -> None:
             progress.say(f"Note: {left.message}")
         pace = schema.pace(begun.params, order.steps * order.fps)
         progress.say(
-            f"{order.frames} frames of {order.steps} steps, each "
+            f"{counted(order.frames or 1, 'frame')} of {counted(order.steps, 'step')}, each "
             f"{order.steps * begun.params.dt:.4g} t: active rods pass {pace:.1f} body widths a "
             "second of movie."
         )
@@ -170,7 +183,11 @@ def run(arguments: argparse.Namespace, command: PlainParser) -> None:
             order = Order(Path(arguments.out), steps=every, rods=whole("keep", arguments.keep, 1))
             if not order.is_trajectory:
                 raise ValueError(f"--out {order.path} must end in .gsd; 'bacsim movie' draws.")
-        return None if arguments.resume else make_run(arguments), steps, every, order
+        check_outputs(arguments.observables, arguments.checkpoint)
+        if arguments.resume is None:
+            return make_run(arguments), steps, every, order
+        _check_resume(arguments)
+        return None, steps, every, order
 
     begun, steps, every, order = checked(command, ask)
     prepare()
@@ -211,6 +228,18 @@ def run(arguments: argparse.Namespace, command: PlainParser) -> None:
         print(outputs.finish())
 
 
+def _check_resume(arguments: argparse.Namespace) -> None:
+    """Refuse what the checkpoint decides; `--threads` holds for all of this process."""
+    set_threads(arguments)
+    given = [name for name in ("preset", "config", "seed", "K") if getattr(arguments, name)]
+    given += [name for name in given_values(arguments) if not schema.field(name).live]
+    if given:
+        raise ValueError(
+            f"--{given[0]} and --resume exclude each other: the checkpoint decides it. Live "
+            "parameters can be given."
+        )
+
+
 def render(arguments: argparse.Namespace, command: PlainParser) -> None:
     """Draw a recorded run and print where the movie is."""
     from bacsim_gui.sources import opened
@@ -222,7 +251,7 @@ def render(arguments: argparse.Namespace, command: PlainParser) -> None:
         )  # fmt: skip
 
     first, last, _ = checked(command, ask)
-    source = opened(Path(arguments.source), first, last)
+    source = opened(source_file(arguments.source), first, last)
     order = checked(command, lambda: _order(arguments, source.view, source.order))
     if order.is_picture:
         source = source.only_last()
@@ -248,7 +277,10 @@ def replay(arguments: argparse.Namespace, command: PlainParser) -> None:
         command.error(f"--out {arguments.out} must end in .gsd; 'bacsim render' draws")
     from bacsim_gui import timeline as timelines
 
-    path = Path(arguments.timeline)
+    checked(command, lambda: check_outputs(arguments.observables, arguments.checkpoint))
+    path = source_file(arguments.timeline)
+    if path.suffix != timelines.SUFFIX:
+        path = timelines.sidecar(path)
     line = timelines.load(path)
     prepare()
     from bacsim_gui.outputs import Going, Outputs
@@ -297,11 +329,18 @@ def replay(arguments: argparse.Namespace, command: PlainParser) -> None:
     )
 
 
+def _steps_in(name: str, text: str, dt: float) -> int:
+    """The steps of a simulated time, as many as the compiled loop can count."""
+    return round(number(name, text, 0, (2**31 - 1) * dt) / dt)
+
+
 def _order(arguments: argparse.Namespace, view: View, recorded: Order | None = None) -> Order:
     """What the flags of pictures ask for; what they leave open is as it was `recorded`."""
     from bacsim_gui.recorder import RecordingError, check
 
     order = recorded or Order(Path())
+    if not Path(arguments.out).name:
+        raise ParameterError("out", arguments.out, "is no name of a file", "Give one.")
     order = replace(order, path=Path(arguments.out), view=view_from(arguments, view))
     if order.is_trajectory:
         raise ParameterError("out", arguments.out, "is a trajectory", "Use 'bacsim run' for that.")
@@ -341,4 +380,4 @@ def _write(sink: "Sink", frames: "Iterable[Frame]", order: Order, progress: "Pro
     except MovieError as error:
         raise RunError(str(error)) from error
     size = f", {path.stat().st_size / 1e6:.1f} MB" if path.is_file() else ""
-    print(f"{path.resolve()}: {order.frames} frame{'' if order.frames == 1 else 's'}{size}")
+    print(f"{path.resolve()}: {counted(order.frames or 1, 'frame')}{size}")

@@ -367,8 +367,7 @@ def check(size: tuple[int, int], fps: float, path: Path | None = None) -> None:
             raise RecordingError(f"{name} = {value} is not possible{of}: use 16 to {largest}.")
         if value % 2 and kind in MOVIES:
             raise RecordingError(
-                f"{name} = {value} is odd, which H.264 movies cannot be: use {value - 1} or "
-                f"{value + 1}."
+                f"{name} = {value} is odd, which movies cannot be: use {value - 1} or {value + 1}."
             )
     fastest, of = (GIF_FPS, " in a GIF") if kind == ".gif" else (240, "")
     if not 2 <= fps <= fastest:

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bacsim_gui import __version__
-from bacsim_gui.movie_files import free_paths
+from bacsim_gui.movie_files import free_paths, part_path
 from bacsim_gui.order import Order
 from bacsim_gui.recorder import Recorder, RecordingError
 from bacsim_gui.timeline import Event, Timeline, TimelineError, TimelineFile, digest, sidecar
@@ -21,6 +21,10 @@ from engine.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from engine.snapshot import Checkpoint, Snapshot
+
+
+# Bytes of a name that leave room for what is added to it meanwhile.
+LONGEST_NAME = 200
 
 
 class Sink(Protocol):
@@ -95,10 +99,10 @@ class TrajectorySink:
 
 
 class Recording:
-    """Frames on their way into a file, and the timeline of the run beside it, NAME.timeline.
+    """Frames on their way into a file, and the timeline of the run beside it (`sidecar`).
 
-    `kept` is the checkpoint that the run goes on from, where it does; it is kept beside them as
-    NAME.start.bacsim. Raises `RecordingError` where nothing can be written.
+    `kept` is the checkpoint that the run goes on from, where it does; it is kept beside them, with
+    .start.bacsim after the name. Raises `RecordingError` where nothing can be written.
     """
 
     def __init__(
@@ -110,13 +114,17 @@ class Recording:
         wanted, order = order.path, _told(order, timeline, step)
         self._sink: Sink = _sink(order)
         self.path = self._sink.path
+        self._recorded = [self.path]
+        if not order.is_trajectory:
+            self._recorded.append(part_path(self.path))
         self.note = f"{wanted} is taken, so the file is {self.path}." if self.path != wanted else ""
         try:
             if kept is not None:
-                self._start = _keep(kept, sidecar(self.path))
-            self._file = _timeline_file(timeline, self.path, self._start)
+                self._start = _keep(kept, self.path)
+            start = None if self._start is None else self._start.name
+            self._file: TimelineFile = timeline.keep(sidecar(self.path), start)
             self._note(step, "record", _record(order, self.path))
-        except (RecordingError, TimelineError, StorageError) as problem:
+        except (RecordingError, TimelineError, StorageError, FileExistsError) as problem:
             self._sink.abandon(delete=True)
             raise RecordingError(str(problem)) from problem
 
@@ -146,9 +154,15 @@ class Recording:
     def finish(self) -> Path:
         """Write what is left; where the file is. Raises `RecordingError`."""
         try:
-            return self._sink.finish()
-        finally:
-            self._timeline.forget(self._file)
+            path = self._sink.finish()
+        except RecordingError:
+            self._forget()
+            raise
+        self._forget()
+        if path != self.path and not sidecar(path).exists():
+            # Another program has taken the name while this one recorded.
+            self._file.path = self._file.path.rename(sidecar(path))
+        return path
 
     def cancel(self) -> None:
         """Give up making the wanted file of what is recorded, which stays and plays."""
@@ -157,11 +171,15 @@ class Recording:
     def abandon(self, *, delete: bool = False) -> None:
         """Stop at once; what was recorded stays, or is deleted with the timeline."""
         self._sink.abandon(delete=delete)
+        self._forget()
+
+    def _forget(self) -> None:
+        """End the timeline; where nothing was recorded, it is of no use."""
         self._timeline.forget(self._file)
-        if delete:
-            self._file.path.unlink(missing_ok=True)
-            if self._start is not None:
-                self._start.unlink(missing_ok=True)
+        if not any(path.exists() for path in self._recorded):
+            for path in (self._file.path, self._start):
+                if path is not None:
+                    path.unlink(missing_ok=True)
 
     def _note(self, step: int, kind: str, value: Any) -> None:
         try:
@@ -172,7 +190,12 @@ class Recording:
 
 def _told(order: Order, timeline: Timeline, step: int) -> Order:
     """`order` with a free name, and with what the file is to say of itself."""
-    path = next(free_paths(order.path))
+    if len(os.fsencode(order.path.name)) > LONGEST_NAME:
+        raise RecordingError(
+            f"The name {order.path.name[:40]}… is too long: use at most {LONGEST_NAME} letters."
+        )
+    # One whose timeline is left from a file that is gone would get the timeline of that.
+    path = next(p for p in free_paths(order.path) if not os.path.lexists(sidecar(p)))
     verb = "replay" if order.is_trajectory else "render"
     again = f"bacsim {verb} {sidecar(path).name} --out {path.name}"
     metadata = {**timeline.metadata(step, order.steps), "command": again, **order.metadata}
@@ -213,16 +236,9 @@ def _trajectory(order: Order, about: Mapping[str, str]) -> trajectory.Trajectory
     raise AssertionError("there is always another name")
 
 
-def _timeline_file(timeline: Timeline, recorded: Path, start: Path | None) -> TimelineFile:
-    for path in free_paths(sidecar(recorded)):
-        with suppress(FileExistsError):
-            return timeline.keep(path, None if start is None else start.name)
-    raise AssertionError("there is always another name")
-
-
-def _keep(kept: Checkpoint, beside: Path) -> Path:
-    """Write the checkpoint that a run goes on from beside its timeline; where it is."""
-    wanted = beside.with_name(f"{beside.stem}.start{checkpoints.SUFFIX}")
+def _keep(kept: Checkpoint, recorded: Path) -> Path:
+    """Write the checkpoint that a run goes on from beside what is recorded; where it is."""
+    wanted = recorded.with_name(f"{recorded.name}.start{checkpoints.SUFFIX}")
     path = next(free_paths(wanted))
     checkpoints.save(path, kept, __version__, {})
     return path

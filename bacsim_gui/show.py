@@ -9,9 +9,9 @@ from typing import Any
 
 from bacsim_gui import movie_files
 from bacsim_gui import timeline as timelines
-from bacsim_gui.command import Commands, RunError, add_command
+from bacsim_gui.command import Commands, RunError, add_command, source_file
 from bacsim_gui.flags import PlainParser
-from bacsim_gui.timeline import Timeline, sidecar
+from bacsim_gui.timeline import Timeline, TimelineError, sidecar
 from engine import schema
 from engine.storage import checkpoint as checkpoints
 from engine.storage import series, trajectory
@@ -34,7 +34,7 @@ def add(commands: "Commands[PlainParser]") -> None:
 
 def export(arguments: argparse.Namespace, _command: PlainParser) -> None:
     """Write the observables of a trajectory as a table, and print where it is."""
-    source, out = Path(arguments.trajectory), Path(arguments.out)
+    source, out = source_file(arguments.trajectory), Path(arguments.out)
     with trajectory.Trajectory(source) as found:
         series.export(found, out)
         print(f"{out.resolve()}: {len(found)} rows")
@@ -42,9 +42,7 @@ def export(arguments: argparse.Namespace, _command: PlainParser) -> None:
 
 def show(arguments: argparse.Namespace, _command: PlainParser) -> None:
     """Print what the file says of itself, and the timeline beside it."""
-    path = Path(arguments.file)
-    if not path.exists():
-        raise RunError(f"There is no file {path}.")
+    path = source_file(arguments.file)
     about, timeline = _about(path)
     if arguments.json:
         if timeline is not None:
@@ -66,11 +64,17 @@ def _about(path: Path) -> tuple[dict[str, Any], Timeline | None]:
     if suffix == timelines.SUFFIX:
         timeline = timelines.load(path)
         return _of_timeline(timeline), timeline
-    beside = sidecar(path)
-    timeline = timelines.load(beside) if beside.exists() else None
+    beside, timeline, problem = sidecar(path), None, ""
+    try:
+        timeline = timelines.load(beside) if beside.exists() else None
+    except TimelineError as error:
+        problem = str(error)
     if suffix == trajectory.SUFFIX:
-        return _of_trajectory(path), timeline
-    about: dict[str, Any] = dict(movie_files.metadata(path))
+        about = _of_trajectory(path)
+    else:
+        about = dict(movie_files.metadata(path))
+    if problem:
+        about["timeline"] = problem
     if not about and timeline is not None:
         about = _of_timeline(timeline)
     if not about:

@@ -8,6 +8,7 @@ lines before are whole. No Qt and no JAX.
 import base64
 import hashlib
 import json
+import math
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -18,10 +19,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 
 from bacsim_gui import __version__
+from bacsim_gui.movie_formats import MOVIES
 from bacsim_gui.view import View
 from engine import schema
 from engine.params import Params, Setup
-from engine.schema import ParameterError
 from engine.snapshot import Snapshot, Start
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ FORMAT = 1
 # a recorded state (its digest).
 KINDS = ("set", "record", "view", "frame")
 _MARK = "bacsim timeline"
+# What comes of values that no program of ours has written.
+_IMPOSSIBLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 
 
 class TimelineError(RuntimeError):
@@ -111,7 +114,10 @@ class Timeline:
         `FileExistsError` where there is such a file, and `TimelineError` where it cannot be
         written.
         """
-        head = self.head if checkpoint is None else replace(self.head, checkpoint=checkpoint)
+        head = self.head
+        if checkpoint is not None:
+            # What the run once began with may have been other rods.
+            head = replace(head, checkpoint=checkpoint, start=None)
         file = TimelineFile(path, head, self.events)
         self._files.append(file)
         return file
@@ -190,8 +196,19 @@ class TimelineFile:
 
 
 def sidecar(recorded: Path) -> Path:
-    """Where the timeline of a recorded file lies: NAME.timeline beside it."""
-    return recorded.with_name(recorded.stem.removesuffix(".part") + SUFFIX)
+    """Where the timeline of a recorded file lies: beside it, swarm.mp4.timeline for swarm.mp4.
+
+    That of a movie that was never finished, swarm.part.mp4, is the same. Raises `TimelineError` for
+    a path without a name.
+    """
+    if not recorded.name:
+        raise TimelineError(f"'{recorded}' is no name of a file.")
+    stem = recorded.name.removesuffix(".part.mp4")
+    if stem == recorded.name:
+        return recorded.with_name(recorded.name + SUFFIX)
+    # Every movie is recorded as MP4 first.
+    wanted = [recorded.with_name(stem + kind + SUFFIX) for kind in MOVIES]
+    return next((path for path in wanted if path.exists()), wanted[0])
 
 
 def digest(snapshot: Snapshot) -> str:
@@ -206,6 +223,8 @@ def load(path: Path) -> Timeline:
     Raises `TimelineError` for a file that is none, is damaged, or of a newer version.
     """
     try:
+        if not path.is_file() and path.exists():
+            raise TimelineError(f"{path} is no file.")
         lines = path.read_text(encoding="utf-8").split("\n")
     except OSError as problem:
         raise TimelineError(f"{path} cannot be read: {problem.strerror}.") from problem
@@ -230,7 +249,7 @@ def _events(path: Path, lines: list[str]) -> Iterator[Event]:
                 raise ValueError(f"an unknown event {kind!r}")
             before = step
             yield Event(step, kind, _checked(kind, value))
-        except (ValueError, TypeError, KeyError, AttributeError) as problem:
+        except _IMPOSSIBLE as problem:
             if number > len(lines):
                 return  # the program was ended while it wrote
             raise TimelineError(f"{path}, line {number}, is damaged: {problem}.") from problem
@@ -239,11 +258,35 @@ def _events(path: Path, lines: list[str]) -> Iterator[Event]:
 def _checked(kind: str, value: Any) -> Any:
     """The value of an event, or `ValueError` for one that cannot be."""
     if kind == "set":
+        for name in value:
+            if not schema.field(name).live:
+                raise ValueError(f"{name} is no live parameter")
         return {name: schema.coerce(name, v) for name, v in value.items()}
     if kind == "view":
         return View.from_dict(value).to_dict()
-    if kind == "record" and not isinstance(value, dict):
-        raise ValueError(f"{value!r} is no table")
+    if kind == "record":
+        return _checked_record(value)
+    return value
+
+
+def _checked_record(value: Any) -> dict[str, Any]:
+    """What is said of a recording; pictures have a view, a trajectory has none."""
+    about = {"file": str(value["file"]), "steps": _whole(value["steps"], 1)}
+    if "view" not in value:
+        return about
+    width, height = value["size"]
+    fps = float(value["fps"])
+    if not 0 < fps < math.inf:
+        raise ValueError(f"{fps} frames a second")
+    return about | {
+        "size": [_whole(width, 1), _whole(height, 1)], "fps": fps,
+        "quality": str(value["quality"]), "view": View.from_dict(value["view"]).to_dict(),
+    }  # fmt: skip
+
+
+def _whole(value: Any, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{value!r} is no whole number of at least {least}")
     return value
 
 
@@ -268,7 +311,7 @@ def _head_from_json(path: Path, line: str) -> Head:
     try:
         content = json.loads(line)
         written = content[_MARK]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise TimelineError(f"{path} is no timeline of bacsim.") from None
     try:
         if written > FORMAT:
@@ -287,7 +330,7 @@ def _head_from_json(path: Path, line: str) -> Head:
             int(content["K"]), float(content["fps"]), _start(content["start"], setup.rods), name,
             str(content["version"]),
         )  # fmt: skip
-    except (ParameterError, ValueError, TypeError, KeyError, zlib.error) as problem:
+    except (*_IMPOSSIBLE, zlib.error) as problem:
         raise TimelineError(f"{path} is damaged: {problem} in its first line.") from problem
 
 

@@ -125,7 +125,10 @@ class _Watch:
         """Note how late ticks are for a while, as long as `going` is true."""
         self._tick()
         self._late = []
+        began, first = time.monotonic(), self._window.frame.snapshot.step
         self.until(lambda: not going(), PHASE_SECONDS)
+        rate = (self._window.frame.snapshot.step - first) / (time.monotonic() - began)
+        self.rows.append({"what": f"window, {what}", "unit": "steps/s", "values": [rate]})
         late = sorted(self._late)
         p99 = late[min(len(late) - 1, int(0.99 * len(late)))]
         for name, value in (("p50", statistics.median(late)), ("p99", p99), ("max", late[-1])):

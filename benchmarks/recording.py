@@ -28,6 +28,7 @@ from benchmarks.checks import writable
 
 SIZES = ((1280, 720), (1920, 1080))
 FRAMES = 24  # recorded in a turn
+QUEUED = 30  # more than may wait to be drawn, so that after them drawing sets the pace
 K = 25  # steps to a frame, about the pace of the presets
 PIPE_WIDTH = 110
 CHECKPOINT_RODS = 1_000_000
@@ -88,6 +89,8 @@ def slowdown(rods: int, rounds: int, folder: Path) -> list[Row]:
         recorder = Recorder(folder / f"slow-{number}.mp4", size=SIZES[0])
         recorder.put(driver.snapshot())
         _wait_for(lambda recorder=recorder: recorder.frames_written >= 1)
+        for _ in range(QUEUED):
+            recorder.put(driver.advance(K))
         began = time.perf_counter()
         for _ in range(FRAMES):
             recorder.put(driver.advance(K))

@@ -72,6 +72,8 @@ def _check_rods(kept: Checkpoint) -> None:
     for name in ("pos", "theta", "direction", "activity", "rest"):
         if not np.isfinite(arrays[name]).all():
             _refuse(name, "numbers that are not finite")
+    if np.abs(arrays["theta"]).max() > 7 or np.abs(arrays["direction"]).max() > 1.001:
+        _refuse("theta", "angles of more than a turn")
     pos, activity, box = arrays["pos"], arrays["activity"], np.float32(kept.params.space_size)
     if pos.min() < 0 or pos.max() >= box:
         _refuse("pos", f"places outside the box of {box:g}")
@@ -84,6 +86,9 @@ def _check_list(kept: Checkpoint) -> None:
     capacity = Capacity(*kept.capacity)
     if used.size and not 0 <= used.min() <= used.max() <= capacity.slots:
         _refuse("list.used", "lists longer than their room")
+    skin, mean = float(kept.arrays[LIST + "skin"]), float(kept.arrays[LIST + "mean"])
+    if not (0 < skin < np.inf and 0 <= mean < np.inf and kept.arrays[LIST + "age"] >= 0):
+        _refuse("list.skin", "a list that none of ours can be")
     if table.size and not 0 <= table.min() <= table.max() < capacity.rods:
         _refuse("list.table", "neighbours that are no rods")
 

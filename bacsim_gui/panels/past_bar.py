@@ -40,25 +40,33 @@ class PastShown:
 
 
 class _Scrub(QSlider):
-    """A slider that goes to where it is pressed, and is dragged from there."""
+    """A slider whose handle is always where it is pressed or dragged to.
+
+    While it is down its range stays: a state that arrives must not move the handle away.
+    """
 
     def mousePressEvent(self, ev: QMouseEvent | None) -> None:
+        if ev is not None and ev.button() == Qt.MouseButton.LeftButton:
+            self.setSliderDown(True)
+            self._go_to(ev)
+
+    def mouseMoveEvent(self, ev: QMouseEvent | None) -> None:
+        if ev is not None and self.isSliderDown():
+            self._go_to(ev)
+
+    def mouseReleaseEvent(self, ev: QMouseEvent | None) -> None:
+        if ev is not None and ev.button() == Qt.MouseButton.LeftButton:
+            self.setSliderDown(False)
+
+    def _go_to(self, event: QMouseEvent) -> None:
         style = self.style()
-        if ev is not None and ev.button() == Qt.MouseButton.LeftButton and style is not None:
+        if style is not None:
             option = QStyleOptionSlider()
             self.initStyleOption(option)
-            handle = style.subControlRect(
-                QStyle.ComplexControl.CC_Slider, option, QStyle.SubControl.SC_SliderHandle, self
-            )
-            at = ev.position().toPoint()
-            if not handle.contains(at):
-                wide = handle.width()
-                self.setValue(
-                    QStyle.sliderValueFromPosition(
-                        self.minimum(), self.maximum(), at.x() - wide // 2, self.width() - wide
-                    )
-                )
-        super().mousePressEvent(ev)
+            wide = style.pixelMetric(QStyle.PixelMetric.PM_SliderLength, option, self)
+            at, room = event.position().toPoint().x() - wide // 2, self.width() - wide
+            low, high = self.minimum(), self.maximum()
+            self.setValue(QStyle.sliderValueFromPosition(low, high, at, room))
 
 
 class PastBar(QFrame):

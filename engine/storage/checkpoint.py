@@ -2,6 +2,7 @@
 """Checkpoints in files: safetensors, named arrays behind a head of JSON; nothing in it is run."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,11 +70,13 @@ def load(path: Path) -> Kept:
     Raises `StorageError` for a file that is none of ours, damaged, or of a newer version. Whether
     the arrays can be a state is seen when they are used (`engine.checkpoint.state_from`).
     """
+    if not path.is_file() and path.exists():
+        raise StorageError(f"{path} is no file.")
     try:
         with safe_open(path, framework="numpy") as file:
             about = _about(path, file.metadata() or {})
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        return Kept(_checkpoint(about, arrays), str(about["version"]), about["notes"])
+        return Kept(_checkpoint(about, arrays), str(about["version"]), dict(about["notes"]))
     except FileNotFoundError:
         raise StorageError(f"There is no file {path}.") from None
     except OSError as problem:
@@ -86,10 +89,14 @@ def load(path: Path) -> Kept:
         ) from problem
     except ParameterError as problem:
         raise StorageError(f"{path} was written by another version: {problem}") from problem
-    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+    except _IMPOSSIBLE as problem:
         raise StorageError(f"{path} is damaged: {problem!r} in its head.") from problem
 
 
+# What comes of values that no program of ours has written.
+_IMPOSSIBLE = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+# An array that is longer would not fit any machine.
+_MOST = 2**40
 _PLAIN = (
     "seed", "kernel", "reason", "code", "device", "step", "time", "origin", "next_id",
 )  # fmt: skip
@@ -114,17 +121,37 @@ def _checkpoint(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> C
     if at is not None:
         pos, theta, activity = (arrays[_START + name] for name in _START_ARRAYS)
         start = Start(pos, theta, activity, at["step"], at["time"])
-    plain = {name: about[name] for name in _PLAIN}
-    step, time = plain.pop("origin")
+    step, time = about["origin"]
     return Checkpoint(
-        setup=setup, params=params, capacity=_capacity(about["capacity"]),
-        origin=(int(step), float(time)), ids=arrays[_IDS],
+        setup=setup, params=params, seed=_whole(about["seed"]), kernel=_text(about["kernel"]),
+        reason=_text(about["reason"]), code=_text(about["code"]), device=_text(about["device"]),
+        capacity=_capacity(about["capacity"]), step=_whole(about["step"]),
+        time=_time(about["time"]), origin=(_whole(step), _time(time)),
+        next_id=_whole(about["next_id"]), ids=arrays[_IDS],
         observables={str(n): float(v) for n, v in about["observables"].items()},
         arrays={n.removeprefix(_STATE): a for n, a in arrays.items() if n.startswith(_STATE)},
-        began=(first_setup, first_params, start), **plain,
+        began=(first_setup, first_params, start),
     )  # fmt: skip
 
 
 def _capacity(numbers: Any) -> tuple[int, int, int, int]:
-    rods, chunks, slots, candidates = map(int, numbers)
+    rods, chunks, slots, candidates = (_whole(number, _MOST) for number in numbers)
     return rods, chunks, slots, candidates
+
+
+def _whole(value: Any, most: int = 2**63) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < most:
+        raise ValueError(f"{value!r} is no whole number that it can be")
+    return value
+
+
+def _time(value: Any) -> float:
+    if not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise ValueError(f"{value!r} is no time")
+    return float(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value

@@ -77,8 +77,10 @@ class TrajectoryWriter:
         self._observables: tuple[str, ...] = ()
         self._entries = 0
         try:
+            # By us, since gsd hides a file that it makes from others.
+            self.path.touch(exist_ok=False)
             self._file: Any = gsd.fl.open(
-                self.path, "x", application=_APPLICATION, schema="hoomd", schema_version=[1, 4]
+                self.path, "w", application=_APPLICATION, schema="hoomd", schema_version=[1, 4]
             )
         except FileExistsError:
             raise StorageError(
@@ -208,6 +210,8 @@ class TrajectoryWriter:
 
     def _failed(self, problem: OSError) -> StorageError:
         kept = f"The {self.frames} before are kept in it." if self.frames else "Nothing was kept."
+        if not self.path.exists():
+            kept = "It is gone."
         self.close()
         return StorageError(
             f"Frame {self.frames} of the trajectory {self.path} cannot be written: "
@@ -354,7 +358,8 @@ def _centred(pos: np.ndarray, side: np.float32) -> np.ndarray:
 
 def _from_centre(pos: np.ndarray, side: np.float32) -> np.ndarray:
     """The inverse of `_centred`, (N, 2)."""
-    back = np.asarray(np.float64(pos) + float(side) / 2, np.float32)
+    with np.errstate(all="ignore"):  # of a damaged file, which is refused for them
+        back = np.asarray(np.float64(pos) + float(side) / 2, np.float32)
     back[back >= side] = 0
     return back
 
@@ -369,5 +374,6 @@ def _quaternions(theta: np.ndarray) -> np.ndarray:
 
 def _angles(orientation: np.ndarray) -> np.ndarray:
     """The inverse of `_quaternions`."""
-    w, z = np.float64(orientation[:, 0]), np.float64(orientation[:, 3])
-    return (2 * np.arctan2(z, w)).astype(np.float32)
+    with np.errstate(all="ignore"):  # as above
+        w, z = np.float64(orientation[:, 0]), np.float64(orientation[:, 3])
+        return (2 * np.arctan2(z, w)).astype(np.float32)

@@ -188,6 +188,13 @@ HEADS: dict[str, tuple[str, Callable[[dict[str, Any]], None]]] = {
         lambda about: about["params"].update(x=1),
     ),
     "of no capacity": ("damaged", lambda about: about.update(capacity=[1, 2])),
+    "of a huge capacity": ("damaged", lambda about: about.update(capacity=[64, 64, 1e308, 0])),
+    "of a seed in words": ("damaged", lambda about: about.update(seed="one")),
+    "of no step": ("damaged", lambda about: about.update(step=None)),
+    "of a kernel that is a list": ("damaged", lambda about: about.update(kernel=["native"])),
+    "of an endless time": ("damaged", lambda about: about.update(origin=[0, float("inf")])),
+    "of a next rod in words": ("damaged", lambda about: about.update(next_id="x")),
+    "without notes": ("damaged", lambda about: about.update(notes=None)),
 }
 
 
@@ -217,6 +224,8 @@ ARRAYS = {
     "row": put("state.row", 10**6), "two in a row": put("state.row", 7), "n": put("state.n", 5),
     "id": put("state.id", -4), "ids": cut("ids"), "step": put("state.step", 1),
     "pos": put("state.pos", np.nan), "theta": cut("state.theta"),
+    "turns": put("state.theta", -1e38),
+    "skin": put("state.list.skin", np.nan),
     "activity": put("state.activity", 3),
     "rest": put("state.rest", np.inf), "outside": put("state.pos", 51.0),
     "table": put("state.list.table", 10**6), "used": put("state.list.used", 10**6),

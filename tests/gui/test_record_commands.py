@@ -115,7 +115,7 @@ def test_a_run_leaves_trajectory_table_checkpoint_and_timeline(bacsim, ran):
     # A trajectory keeps all that a row tells, of all rods but the number of those in it.
     again = (ran / "again.csv").read_text().splitlines()
     assert [row.split(",")[3:] for row in again] == [row.split(",")[3:] for row in rows]
-    assert [e.kind for e in timelines.load(ran / "run.timeline").events].count("frame") == 5
+    assert [e.kind for e in timelines.load(ran / "run.gsd.timeline").events].count("frame") == 5
 
 
 def test_a_run_goes_on_from_its_checkpoint_with_the_same_bits(bacsim, ran):
@@ -125,7 +125,7 @@ def test_a_run_goes_on_from_its_checkpoint_with_the_same_bits(bacsim, ran):
         assert [frame.step for frame in on] == [200, 250, 300]
         for at, frame in enumerate(on):
             np.testing.assert_array_equal(frame.rods, whole[at + 4].rods)
-    done = bacsim("replay", "on.timeline")
+    done = bacsim("replay", "on.gsd")
     assert "3 recorded states, every one with the same bits" in done.stdout
 
 
@@ -135,7 +135,7 @@ def test_a_resumed_run_takes_live_parameters_and_no_others(many, ran):
         (*line, "--F_prop", "3", "--out", "slow.gsd"), (*line, "--rods", "50", "--out", "x.gsd")
     )
     assert (taken, refused) == (0, 2)
-    assert "rods" in said
+    assert "--rods and --resume exclude" in said
     with Trajectory(ran / "slow.gsd") as frames:
         assert frames[0].params.F_prop == 3
 
@@ -151,12 +151,23 @@ def test_files_that_are_there_are_kept(many, ran):
     assert "run-2.gsd" in said
     assert "run.gsd is taken" in said
     for status, said in others:
-        assert status == 1
+        assert status == 2
         assert "exists already" in said
     assert before == {name: (ran / name).read_bytes() for name in before}
 
 
+RESUME = ("run", "--resume", "run.bacsim", "--steps", "9", "--out", "a.gsd")
 REFUSED = {
+    (*RESUME, "--seed", "7"): "--seed and --resume exclude each other",
+    (*RESUME, "--preset", "turbulence"): "--preset and --resume exclude each other",
+    (*RESUME, "--threads", "0"): "threads",
+    ("run", "--steps", "9", "--checkpoint", "nowhere/x.bacsim"): "Is there a folder nowhere",
+    ("run", "--steps", "9", "--observables", "x.txt"): ".csv or .parquet",
+    ("movie", "--out", "a.mp4", "--time-a-frame", "1e9"): "time-a-frame",
+    ("movie", "--out", "a.mp4", "--skip", "1e9"): "skip",
+    ("movie", "--out", "a.mp4", "--colormap", "nope"): "nope",
+    ("movie", "--out", "."): "no name of a file",
+    ("render", "run.gsd", "--out", "a.mp4", "--center", "5"): "Give two numbers",
     ("run", "--steps", "10"): "Nothing would be kept",
     ("run", "--steps", "0", "--out", "a.gsd"): "steps",
     ("run", "--steps", "9", "--out", "a.mp4"): "must end in .gsd",
@@ -167,9 +178,12 @@ REFUSED = {
     ("render", "run.gsd", "--out", "a.mp4", "--zoom", "0"): "zoom",
 }
 FAILED = {
+    ("show", "/"): "is no file",
+    ("show", "/dev/null"): "is no file",
+    ("run", *SMALL, "--steps", "5", "--out", "/proc/x.gsd"): "/proc",
     ("render", "none.gsd", "--out", "a.mp4"): "no file none.gsd",
-    ("render", "other.txt", "--out", "a.mp4"): "no other.timeline",
-    ("replay", "run.gsd"): "no timeline",
+    ("render", "other.txt", "--out", "a.mp4"): "no other.txt.timeline",
+    ("replay", "other.txt"): "other.txt.timeline cannot be read",
     ("run", "--resume", "run.gsd", "--steps", "9", "--out", "a.gsd"): "no checkpoint",
     ("show", "other.txt"): "says nothing of bacsim",
     ("show", "none.mp4"): "no file",
@@ -182,7 +196,8 @@ def test_what_a_command_line_cannot_mean_is_refused_in_one_line(many, ran):
     asked = {**REFUSED, **FAILED}
     for (argv, says), (status, said) in zip(asked.items(), many(*asked), strict=True):
         assert says in said, (argv, said)
-        assert len(said.splitlines()) == 1, said
+        # A run that was begun has said so.
+        assert len(said.splitlines()) == 1 + said.startswith("Swarming"), said
         assert status == (2 if argv in REFUSED else 1), argv
     assert not list(ran.glob("a.*"))
 
@@ -198,10 +213,10 @@ def test_show_tells_what_each_file_holds(bacsim, ran, filmed):
            "on.bacsim")  # fmt: skip
     told = bacsim("show", "on.bacsim").stdout
     assert "{'step': 200, 'set': {'F_prop': 3.0}}" in told
-    told = bacsim("show", "small.timeline").stdout
+    told = bacsim("show", "small.mp4.timeline").stdout
     assert "the last at step" in told
     movie = json.loads(bacsim("show", "small.mp4", "--json").stdout)
-    assert movie["command"] == "bacsim render small.timeline --out small.mp4"
+    assert movie["command"] == "bacsim render small.mp4.timeline --out small.mp4"
     assert [kind for event in movie["timeline"] for kind in event if kind != "step"] == [
         "record", *["frame"] * 4,
     ]  # fmt: skip
@@ -209,7 +224,7 @@ def test_show_tells_what_each_file_holds(bacsim, ran, filmed):
 
 def test_a_movie_is_rendered_again_with_the_same_pictures(bacsim, filmed):
     bacsim("render", "small.mp4", "--out", "again.mp4")
-    bacsim("replay", "small.timeline", "--out", "small.gsd")
+    bacsim("replay", "small.mp4.timeline", "--out", "small.gsd")
     bacsim("render", "small.gsd", "--out", "kept.mp4", "--size", "160x120", "--fps", "10",
            "--quality", "lossless", "--background", "black")  # fmt: skip
     first = decoded(filmed / "small.mp4", (160, 120))
@@ -223,7 +238,7 @@ def test_a_movie_is_rendered_again_with_the_same_pictures(bacsim, filmed):
 
 def test_it_is_rendered_in_another_size_and_with_other_colours(bacsim, filmed):
     bacsim(
-        "render", "small.timeline", "--out", "large.mp4", "--size", "320x240", "--colormap",
+        "render", "small.mp4.timeline", "--out", "large.mp4", "--size", "320x240", "--colormap",
         "viridis", "--background", "white", "--title", "Large", "--show-time",
     )  # fmt: skip
     large, small = (
@@ -232,14 +247,32 @@ def test_it_is_rendered_in_another_size_and_with_other_colours(bacsim, filmed):
     )
     assert len(large) == len(small) == 4
     assert large.mean() > small.mean() + 60
-    assert metadata(filmed / "large.mp4")["source"] == "small.timeline"
+    assert metadata(filmed / "large.mp4")["source"] == "small.mp4.timeline"
+
+
+def test_a_name_may_hold_what_ffmpeg_reads_as_something_else(bacsim, filmed):
+    for name in ("12:30 a%d.mp4", "-dash.gif", "http:x.mp4"):
+        bacsim("render", "small.mp4", f"--out={name}", "--size", "64x48")
+        assert (filmed / name).exists()
+
+
+def test_files_of_one_stem_have_a_timeline_each(bacsim, filmed, ran):
+    """ran and filmed share a folder; here a run and a movie share a name."""
+    bacsim("run", *SMALL, "--seed", "9", "--steps", "20", "--every", "10", "--out", "same.gsd")
+    bacsim("movie", *SMALL, "--seconds", "0.2", "--fps", "10", "--size", "64x48", "--out",
+           "same.mp4")  # fmt: skip
+    movie = json.loads(bacsim("show", "same.mp4", "--json").stdout)
+    assert movie["seed"] == "1"
+    assert movie["timeline"][0]["record"]["file"] == "same.mp4"
+    (filmed / "same.mp4.timeline").write_text("junk")
+    assert "no timeline" in bacsim("show", "same.mp4").stdout
 
 
 def test_one_picture_is_the_last_state(bacsim, filmed):
-    bacsim("render", "small.timeline", "--out", "last.png", "--size", "200x100")
+    bacsim("render", "small.mp4.timeline", "--out", "last.png", "--size", "200x100")
     about = metadata(filmed / "last.png")
     assert about["title"] == "Swarming"
-    done = bacsim("render", "small.timeline", "--out", "frames", "--to", "60")
+    done = bacsim("render", "small.mp4.timeline", "--out", "frames", "--to", "60")
     assert "frames: 3 frames" in done.stdout
 
 
@@ -251,7 +284,7 @@ def test_a_run_that_is_killed_keeps_all_but_its_last_moment(environment, tmp_pat
     with subprocess.Popen(
         command, env=environment, cwd=tmp_path, start_new_session=True, stderr=subprocess.DEVNULL
     ) as process:
-        timeline, end = tmp_path / "run.timeline", time.monotonic() + 60
+        timeline, end = tmp_path / "run.gsd.timeline", time.monotonic() + 60
         while not timeline.exists() or timeline.read_text().count("frame") < 20:
             assert time.monotonic() < end
             time.sleep(0.05)
@@ -273,7 +306,7 @@ def test_ctrl_c_ends_a_run_in_order(environment, tmp_path):
     with subprocess.Popen(
         command, env=environment, cwd=tmp_path, stderr=subprocess.PIPE, text=True
     ) as process:
-        timeline, end = tmp_path / "run.timeline", time.monotonic() + 60
+        timeline, end = tmp_path / "run.gsd.timeline", time.monotonic() + 60
         while not timeline.exists() or timeline.read_text().count("frame") < 5:
             assert time.monotonic() < end
             time.sleep(0.05)

@@ -139,7 +139,7 @@ def test_the_process_that_records_loads_neither_jax_nor_qt(recorders, tmp_path: 
 @pytest.mark.parametrize(
     ("size", "fps", "named"),
     [
-        ((1281, 720), 30, "width = 1281 is odd, which H.264 movies cannot be: use 1280 or 1282"),
+        ((1281, 720), 30, "width = 1281 is odd, which movies cannot be: use 1280 or 1282"),
         ((1280, 721), 30, "height = 721 is odd"),
         ((0, 720), 30, "width = 0 is not possible"),
         ((1280, 40000), 30, "height = 40000 is not possible"),

@@ -89,11 +89,26 @@ def test_a_run_from_a_checkpoint_is_replayed_with_the_same_bits(driver, tmp_path
     kept = driver.checkpoint()
     driver.resume(kept)
     path = recorded(driver, Timeline(Head.of(driver)), tmp_path / "run.gsd", kept)
-    assert load(sidecar(path)).head.checkpoint == "run.start.bacsim"
+    assert load(sidecar(path)).head.checkpoint == "run.gsd.start.bacsim"
     assert replayed(sidecar(path)) == [True] * 12
-    (tmp_path / "run.start.bacsim").unlink()
-    with pytest.raises(StorageError, match=r"run\.start\.bacsim"):
+    (tmp_path / "run.gsd.start.bacsim").unlink()
+    with pytest.raises(StorageError, match=r"run\.gsd\.start\.bacsim"):
         replayed(sidecar(path))
+
+
+def test_a_run_whose_rods_came_and_went_is_replayed_from_its_checkpoint(driver, tmp_path):
+    begun(driver, Start(*_crowd()))
+    driver.remove([3, 7])
+    driver.advance(5)
+    kept = driver.checkpoint()
+    driver.resume(kept)
+    path = recorded(driver, Timeline(Head.of(driver)), tmp_path / "run.gsd", kept)
+    assert replayed(sidecar(path)) == [True] * 12
+
+
+def _crowd() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    places = np.stack(np.divmod(np.arange(90.0), 10), axis=1)
+    return 4.4 * places + 1, np.zeros(90), np.ones(90)
 
 
 def test_a_state_with_other_bits_is_told(driver, tmp_path):
@@ -113,7 +128,7 @@ def test_head_events_and_frames_come_back(driver, tmp_path):
     recording.put(driver.advance(5), View(zoom=2.0))
     recording.finish()
     line.add(5, {"F_prop": 4.0})  # after its end a file is left alone
-    found = load(tmp_path / "a.timeline")
+    found = load(tmp_path / "a.gsd.timeline")
     assert found.head == line.head
     assert [(e.step, e.kind) for e in found.events] == [
         (0, "record"), (0, "frame"), (0, "set"), (5, "view"), (5, "frame"),
@@ -123,7 +138,7 @@ def test_head_events_and_frames_come_back(driver, tmp_path):
     assert found.params.F_prop == 3.5
     with Trajectory(tmp_path / "a.gsd") as frames:
         about = frames.about
-    assert about["command"] == "bacsim replay a.timeline --out a.gsd"
+    assert about["command"] == "bacsim replay a.gsd.timeline --out a.gsd"
     assert about["seed"] == "3"
     assert json.loads(about["parameters"])["params"]["D_r"] == 0.05
 
@@ -166,8 +181,10 @@ def test_another_file_is_no_timeline(tmp_path, name):
     path.write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(TimelineError, match=says):
         load(path)
-    with pytest.raises(TimelineError, match="cannot be read"):
+    with pytest.raises(TimelineError, match="is no file"):
         load(tmp_path)
+    with pytest.raises(TimelineError, match="cannot be read"):
+        load(tmp_path / "none.timeline")
 
 
 HEADS = {
@@ -190,7 +207,13 @@ def test_a_head_that_cannot_be_is_refused(tmp_path, name):
         load(path)
 
 
+RECORD = {"file": "a.mp4", "steps": 1, "size": [64, 64], "fps": 30, "quality": "share", "view": {}}
 EVENTS = {
+    "fixed": {"step": 9, "set": {"rods": 5}}, "record of nothing": {"step": 9, "record": {}},
+    "size": {"step": 9, "record": {**RECORD, "size": "x"}},
+    "rate": {"step": 9, "record": {**RECORD, "fps": None}},
+    "look": {"step": 9, "record": {**RECORD, "view": {"colormap": None}}},
+    "deep": {"step": 9, "view": {"title": json.loads("[" * 400 + "]" * 400)}},
     "no step": {"set": {}}, "backwards": {"step": 2, "frame": ""}, "kind": {"step": 9, "jump": 1},
     "two": {"step": 9, "set": {}, "view": {}}, "value": {"step": 9, "set": {"F_prop": "fast"}},
     "name": {"step": 9, "set": {"speed": 1}}, "view": {"step": 9, "view": {"zoom": -1}},
@@ -222,14 +245,14 @@ def test_an_event_before_the_first_step_is_refused(driver):
 
 def test_names_that_are_taken_are_kept(driver, tmp_path):
     line = begun(driver)
-    for taken in ("a.gsd", "a-2.timeline"):
+    for taken in ("a.gsd", "a-2.gsd.timeline"):
         (tmp_path / taken).write_text("mine")
     recording = Recording(Order(tmp_path / "a.gsd"), line, 0)
     recording.put(driver.snapshot())
-    assert recording.finish() == tmp_path / "a-2.gsd"
-    assert "a-2.gsd" in recording.note
-    assert (tmp_path / "a.gsd").read_text() == (tmp_path / "a-2.timeline").read_text() == "mine"
-    assert load(tmp_path / "a-2-2.timeline").events[-1].kind == "frame"
+    assert recording.finish() == tmp_path / "a-3.gsd"
+    assert "a-3.gsd" in recording.note
+    assert (tmp_path / "a.gsd").read_text() == (tmp_path / "a-2.gsd.timeline").read_text() == "mine"
+    assert load(tmp_path / "a-3.gsd.timeline").events[-1].kind == "frame"
 
 
 def test_a_recording_that_was_deleted_leaves_nothing(driver, tmp_path):

@@ -14,7 +14,7 @@ from PyQt6.QtTest import QTest
 
 from bacsim_gui.movie_files import frame_count, metadata
 from bacsim_gui.presets import load_preset
-from bacsim_gui.timeline import load
+from bacsim_gui.timeline import load, sidecar
 from bacsim_gui.window import Window
 from engine.storage import checkpoint
 from engine.storage.trajectory import Trajectory
@@ -54,9 +54,9 @@ def found_by_hand(qapp, folder):
     window.close()
     until(lambda: not window.engine.is_alive())
     movie = window.engine.status.saved
+    sidecar(movie).rename(folder / "swarm.mp4.timeline")
     movie.rename(folder / "swarm.mp4")
-    movie.with_suffix(".timeline").rename(folder / "swarm.timeline")
-    return load(folder / "swarm.timeline")
+    return load(folder / "swarm.mp4.timeline")
 
 
 def test_every_step_of_the_tutorial_works(found_by_hand, folder, capsys, monkeypatch):
@@ -72,12 +72,9 @@ def test_every_step_of_the_tutorial_works(found_by_hand, folder, capsys, monkeyp
 
     assert "F_prop = 14" in said["show", "swarm.mp4"]
     assert frame_count(folder / "swarm-4k.mp4") == frames
-    assert metadata(folder / "swarm-4k.mp4")["source"] == "swarm.timeline"
+    assert metadata(folder / "swarm-4k.mp4")["source"] == "swarm.mp4.timeline"
     assert decoded(folder / "swarm-4k.mp4", (3840, 2160))[-1].std() > 10
-    assert (
-        f"{frames} recorded states, every one with the same bits"
-        in said["replay", "swarm.timeline"]
-    )
+    assert f"{frames} recorded states, every one with the same bits" in said["replay", "swarm.mp4"]
     with Trajectory(folder / "swarm.gsd") as trajectory:
         assert len(trajectory) == frames
         last = trajectory[frames - 1].step

@@ -52,7 +52,7 @@ def test_closing_while_it_records_keeps_the_movie(window, tmp_path):
     until(lambda: window.engine.status.movie_frames > 5)
     assert closes(window)
     (movie,) = tmp_path.glob("*.mp4")
-    assert movie.with_suffix(".timeline").exists()
+    assert movie.with_name(f"{movie.name}.timeline").exists()
     assert ".part" not in movie.name
     assert len(decoded(movie, (160, 120))) > 5
 
