@@ -105,7 +105,9 @@ def test_a_simulation_that_stops_says_so_itself(tmp_path):
         trace(unstable, tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"no gzip", gzip.compress(b"{}", mtime=0), gzip.compress(b"[1", mtime=0)])
+@pytest.mark.parametrize(
+    "content", [b"", b"no gzip", gzip.compress(b"{}", mtime=0), gzip.compress(b"[1", mtime=0)]
+)
 def test_a_file_that_is_no_trace_is_refused(tmp_path, content):
     file = tmp_path / "perfetto_trace.json.gz"
     file.write_bytes(content)
