@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bacsim_gui import __version__
+from bacsim_gui.engine_recordings import Recorded
 from bacsim_gui.movie_files import free_paths, part_path
 from bacsim_gui.order import Order
 from bacsim_gui.recorder import Recorder, RecordingError
@@ -27,21 +28,11 @@ if TYPE_CHECKING:
 LONGEST_NAME = 200
 
 
-class Sink(Protocol):
+class Sink(Recorded, Protocol):
     """Where frames go: a `Recorder`, a `TrajectorySink`, or either with a timeline."""
 
-    path: Path
     note: str
 
-    @property
-    def frames_written(self) -> int: ...  # noqa: D102
-    @property
-    def error(self) -> str | None: ...  # noqa: D102
-    @property
-    def finishing(self) -> float | None: ...  # noqa: D102
-    def put(self, snapshot: Snapshot, view: View | None = None) -> None: ...  # noqa: D102
-    def finish(self) -> Path: ...  # noqa: D102
-    def cancel(self) -> None: ...  # noqa: D102
     def abandon(self, *, delete: bool = False) -> None: ...  # noqa: D102
 
 
