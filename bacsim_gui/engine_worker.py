@@ -153,7 +153,7 @@ class Worker:
                 setup=order.setup, params=order.params, seed=order.seed, start=order.start
             )
         self._kept = order.kept
-        self._timeline = Timeline(Head.of(self._driver, order.title))
+        self._timeline = Timeline(Head.of(self._driver, order.title, wanted.K, wanted.fps))
         self._to_go = 0
         self._extra = False
         self._extra_done = wanted.extra_steps

@@ -15,6 +15,12 @@ from engine.schema import Field, Value
 LINEAR_STEPS, LOG_STEPS = 1000, 400
 
 
+# The keys of the tool bar, which work from within a field, too.
+SHORTCUTS = (
+    Qt.Key.Key_Space, Qt.Key.Key_M, Qt.Key.Key_N, Qt.Key.Key_P, Qt.Key.Key_R, Qt.Key.Key_S,
+)  # fmt: skip
+
+
 def shown(value: Value) -> str:
     """A value as a field shows it: what float32 can tell apart, without trailing noise."""
     return f"{value:.7g}" if isinstance(value, float) else str(value)
@@ -83,9 +89,9 @@ class NumberField(QLineEdit):
         if (
             isinstance(a0, QKeyEvent)
             and a0.type() == QEvent.Type.ShortcutOverride
-            and a0.key() == Qt.Key.Key_Space
+            and a0.key() in SHORTCUTS
         ):
-            # A number holds no space: leave the key to run and pause.
+            # No number holds them: leave these keys to the tool bar.
             a0.ignore()
             return True
         return super().event(a0)

@@ -63,6 +63,7 @@ def test_every_step_of_the_tutorial_works(found_by_hand, folder, capsys, monkeyp
     frames = frame_count(folder / "swarm.mp4")
     assert frames >= 6
     assert found_by_hand.params.F_prop == 14
+    assert found_by_hand.head.K == load_preset("swarming").K
     said = {}
     for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL):
         for line in block.strip().splitlines():
