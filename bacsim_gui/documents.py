@@ -45,11 +45,13 @@ def read(path: Path) -> Opened:
     or none of these.
     """
     kind = path.suffix.lower()
+    if kind not in SUFFIXES and timelines.sidecar(path).exists():
+        return _timeline(timelines.sidecar(path))
     if kind not in SUFFIXES:
         raise StorageError(
             f"{path} cannot be opened: give parameters ({CONFIG}), a checkpoint "
             f"({checkpoints.SUFFIX}), a timeline ({timelines.SUFFIX}) or a trajectory "
-            f"({trajectory.SUFFIX})."
+            f"({trajectory.SUFFIX}), or a movie that has its timeline beside it."
         )
     if kind == CONFIG:
         return Opened(path, load_config(path))
@@ -63,8 +65,8 @@ def _timeline(path: Path) -> Opened:
     timeline = timelines.load(path)
     head = timeline.head
     note = (
-        f"{path.name} is opened at its first step. What was changed later is not done again here: "
-        f"'bacsim replay {path.name}' does it, and 'bacsim render {path.name}' makes the movie."
+        f"Opened at its first step; 'bacsim replay' and 'bacsim render' do again what was changed "
+        f"later in {path.name}."
     )
     if head.checkpoint is not None:
         kept = checkpoints.load(path.parent / head.checkpoint).checkpoint

@@ -58,10 +58,14 @@ class _Finish(threading.Thread):
 
 
 class Recordings:
-    """At most one recording is under way; any number may be being finished."""
+    """At most one recording is under way; any number may be being finished.
 
-    def __init__(self, open_recording: OpenRecording) -> None:
+    `on_change` is called where one has begun or is over, or goes from the one to the other.
+    """
+
+    def __init__(self, open_recording: OpenRecording, on_change: Callable[[], None]) -> None:
         self._open = open_recording
+        self._on_change = on_change
         self._tried = 0
         self._cancelled = 0
         self._movie: Movie | None = None
@@ -105,9 +109,11 @@ class Recordings:
             self._recorded = self._open(wanted, timeline, snapshot.step, kept)
         except Exception as error:
             self._ended = wanted.serial
+            self._on_change()
             raise MovieError(str(error)) from error
         self._movie = wanted
         self._steps = self._to_frame = wanted.order.steps
+        self._on_change()
         self._put(snapshot, wanted.order.view)
         return None
 
@@ -135,12 +141,14 @@ class Recordings:
         if movie is not None and recorded is not None:
             self._ending.append(_Finish(movie, recorded))
             self._ending[-1].start()
+            self._on_change()
 
     def drop(self) -> None:
         """Forget the recording under way, which has failed."""
         if self._movie is not None:
             self._ended = self._movie.serial
         self._movie = self._recorded = None
+        self._on_change()
 
     def cancel(self, serial: int) -> None:
         """Give up making the file of the recordings up to that serial; they stay and play."""
@@ -158,6 +166,8 @@ class Recordings:
             self._ended = max(self._ended, ending.movie.serial)
             self._frames = ending.recorded.frames_written
             self._saved = ending.saved or self._saved
+        if done:
+            self._on_change()
         problems = [ending.problem for ending in done if ending.problem]
         if problems:
             raise MovieError(" ".join(problems))

@@ -44,7 +44,7 @@ class Worker:
         autosave_seconds: float = AUTOSAVE_SECONDS,
     ) -> None:
         self._seam = seam
-        self._recordings = Recordings(open_recording)
+        self._recordings = Recordings(open_recording, self._tell_recordings)
         self._autosave = autosave
         self._autosave_seconds = autosave_seconds
         self._driver: Driver | None = None
@@ -154,6 +154,8 @@ class Worker:
             )
         self._kept = order.kept
         self._timeline = Timeline(Head.of(self._driver, order.title, wanted.K, wanted.fps))
+        # A start that can be had again is not worth the autosave of the run before.
+        self._autosaved_step = self._driver.step
         self._to_go = 0
         self._extra = False
         self._extra_done = wanted.extra_steps
@@ -268,12 +270,11 @@ class Worker:
         """Begin, end or wait for what is to be recorded."""
         assert self._timeline is not None
         assert self._snapshot is not None
-        before = self._recordings.status()
         wait = self._recordings.follow(wanted, self._timeline, self._kept, self._snapshot)
         self._awaits_movie = wait is not None
-        now = self._recordings.status()
-        if now != before:
-            self._seam.tell(**now)
+
+    def _tell_recordings(self) -> None:
+        self._seam.tell(**self._recordings.status())
 
     def _note(self, step: int, changed: dict[str, Any]) -> None:
         """Write down what was set; where that fails, what is recorded cannot be replayed."""
@@ -288,7 +289,6 @@ class Worker:
         if self._recordings.busy:
             self._seam.tell(phase="finishing", reason="movie")
         self._recordings.wait()
-        self._seam.tell(**self._recordings.status())
 
     def _save(self, order: Save, driver: "Driver") -> None:
         self._saved = order.serial
@@ -344,8 +344,6 @@ class Worker:
         self._extra = False
         self._extra_done = self._seam.order.extra_steps
         movie = isinstance(error, MovieError)
-        if movie:
-            self._seam.tell(**self._recordings.status())
         driver = self._driver
         self._seam.tell(phase="paused", reason="")
         self._seam.report(

@@ -23,7 +23,7 @@ from bacsim_gui.session import Session
 from engine.snapshot import Snapshot
 from engine.storage import checkpoint as checkpoints
 
-ALL = "All that can be opened (*.toml *.bacsim *.timeline *.gsd)"
+ALL = "All that can be opened (*.toml *.bacsim *.timeline *.gsd *.mp4 *.webm *.gif)"
 PARAMETERS, CHECKPOINTS = "Parameters (*.toml)", "Checkpoints (*.bacsim)"
 OTHERS = "Timelines (*.timeline);;Trajectories (*.gsd)"
 
@@ -65,7 +65,11 @@ class Files(QObject):
     def open(self, path: Path) -> None:
         """Read a file beside the window, then show what it holds."""
         self.told.emit(f"Opening {path} …")
-        self._background.do(partial(documents.read, path), self.take, self._session.show_problem)
+        self._background.do(partial(documents.read, path), self.take, self._not_opened)
+
+    def _not_opened(self, problem: str) -> None:
+        self.told.emit("")
+        self._session.show_problem(problem)
 
     def take(self, opened: Opened) -> None:
         """Show what was read: a run begins, or goes on, or its frames are looked at."""

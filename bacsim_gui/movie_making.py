@@ -30,7 +30,7 @@ class MakingCancelledError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Order:
+class FileOrder:
     """What is made of which recording.
 
     Attributes:
@@ -55,7 +55,7 @@ class Order:
 class Making:
     """Makes one file; `cancel` may be called from another thread."""
 
-    def __init__(self, order: Order, on_progress: Callable[[float], None]) -> None:
+    def __init__(self, order: FileOrder, on_progress: Callable[[float], None]) -> None:
         self._order = order
         self._on_progress = on_progress
         self._lock = threading.Lock()
@@ -130,7 +130,7 @@ def _frames(process: subprocess.Popen[bytes]) -> Iterator[int]:
                 yield int(value)
 
 
-def _fast_start(order: Order, path: Path) -> list[str]:
+def _fast_start(order: FileOrder, path: Path) -> list[str]:
     """A copy whose tables come first, so that it plays while it loads."""
     options = ["-i", url(order.recorded), "-map", "0", "-c", "copy", "-map_metadata", "0"]
     return [*options, "-movflags", "+faststart", "-f", "mp4", "-y", url(path)]
@@ -143,7 +143,7 @@ _VP9: Mapping[Quality, tuple[str, ...]] = {
 }
 
 
-def _webm(order: Order, path: Path) -> list[str]:
+def _webm(order: FileOrder, path: Path) -> list[str]:
     options = ["-i", url(order.recorded), "-an", "-fps_mode", "passthrough", "-c:v", "libvpx-vp9"]
     options += [*_VP9[order.quality], "-b:v", "0", "-deadline", "good", "-cpu-used", "4"]
     options += ["-row-mt", "1", "-g", str(max(1, round(4 * order.fps)))]
@@ -151,7 +151,7 @@ def _webm(order: Order, path: Path) -> list[str]:
     return [*options, "-f", "webm", "-y", url(path)]
 
 
-def _palette(order: Order, palette: Path) -> list[str]:
+def _palette(order: FileOrder, palette: Path) -> list[str]:
     """The 256 colours that suit the movie best."""
     every = max(1, order.frames // _PALETTE_FRAMES)
     chosen = f"select=not(mod(n\\,{every})),palettegen=reserve_transparent=0"
@@ -159,7 +159,7 @@ def _palette(order: Order, palette: Path) -> list[str]:
     return [*options, "-f", "image2", "-y", url(palette)]
 
 
-def _gif(order: Order, palette: Path, path: Path) -> list[str]:
+def _gif(order: FileOrder, palette: Path, path: Path) -> list[str]:
     # Undithered: dots that dance from frame to frame look worse than steps, and cost a lot.
     paint = "paletteuse=dither=none:diff_mode=rectangle"
     options = ["-i", url(order.recorded), "-i", url(palette), "-lavfi", paint]

@@ -37,9 +37,12 @@ from engine.schema import ParameterError
 
 if TYPE_CHECKING:
     from bacsim_gui.movie import Frame
+    from bacsim_gui.outputs import Going, Outputs
     from bacsim_gui.presets import Run
     from bacsim_gui.progress import Progress
     from bacsim_gui.recording import Sink
+    from bacsim_gui.timeline import Timeline
+    from engine.driver import Driver
 
 # Seconds of a movie; far more than anybody waits for.
 LONGEST_MOVIE = 1e6
@@ -204,21 +207,12 @@ def run(arguments: argparse.Namespace, command: PlainParser) -> None:
         else:
             say_run(begun, progress)
             going = begin(begun)
-        driver = going.driver
         outputs = Outputs(going, order, arguments.observables, arguments.checkpoint)
         for note in outputs.notes:
             progress.say(f"Note: {note}")
         progress.begin()
-        first, saved = driver.step, time.monotonic()
         try:
-            outputs.write()
-            while (done := driver.step - first) < steps:
-                driver.advance(min(every, steps - done))
-                outputs.write()
-                progress.update((driver.step - first) / steps, f"step {driver.step:,}")
-                if time.monotonic() - saved > AUTOSAVE_SECONDS:
-                    saved = time.monotonic()
-                    outputs.save()
+            _advance(going.driver, outputs, steps, every, progress)
         except SimulationError as error:
             raise RunError(f"{error} {outputs.finish()}") from error
         except KeyboardInterrupt:
@@ -226,6 +220,21 @@ def run(arguments: argparse.Namespace, command: PlainParser) -> None:
         finally:
             outputs.abandon()
         print(outputs.finish())
+
+
+def _advance(
+    driver: "Driver", outputs: "Outputs", steps: int, every: int, progress: "Progress"
+) -> None:
+    """Take `steps` steps, write every so many, and save now and then."""
+    first, saved = driver.step, time.monotonic()
+    outputs.write()
+    while (done := driver.step - first) < steps:
+        driver.advance(min(every, steps - done))
+        outputs.write()
+        progress.update((driver.step - first) / steps, f"step {driver.step:,}")
+        if time.monotonic() - saved > AUTOSAVE_SECONDS:
+            saved = time.monotonic()
+            outputs.save()
 
 
 def _check_resume(arguments: argparse.Namespace) -> None:
@@ -273,11 +282,12 @@ def render(arguments: argparse.Namespace, command: PlainParser) -> None:
 def replay(arguments: argparse.Namespace, command: PlainParser) -> None:
     """Run a timeline again and say whether the bits are the same; status 1 where they are not."""
     until = checked(command, lambda: whole("until", arguments.until, 0))
-    if arguments.out is not None and not Order(Path(arguments.out)).is_trajectory:
+    order = None if arguments.out is None else Order(Path(arguments.out))
+    if order is not None and not order.is_trajectory:
         command.error(f"--out {arguments.out} must end in .gsd; 'bacsim render' draws")
+    checked(command, lambda: check_outputs(arguments.observables, arguments.checkpoint))
     from bacsim_gui import timeline as timelines
 
-    checked(command, lambda: check_outputs(arguments.observables, arguments.checkpoint))
     path = source_file(arguments.timeline)
     if path.suffix != timelines.SUFFIX:
         path = timelines.sidecar(path)
@@ -285,33 +295,20 @@ def replay(arguments: argparse.Namespace, command: PlainParser) -> None:
     prepare()
     from bacsim_gui.outputs import Going, Outputs
     from bacsim_gui.progress import Progress
-    from bacsim_gui.replay import driver_for, other_bits, play
+    from bacsim_gui.replay import driver_for, other_bits
 
     with Progress() as progress:
         progress.update(0.0, "compiling")
         driver, kept = driver_for(line.head, path.parent)
         difference = other_bits(line.head, driver)
-        if difference:
-            progress.say(f"Note: {difference}")
-        order = None if arguments.out is None else Order(Path(arguments.out))
-        timeline = timelines.Timeline(timelines.Head.of(driver, line.head.title))
-        going = Going(driver, timeline, kept)
+        going = Going(driver, timelines.Timeline(timelines.Head.of(driver, line.head.title)), kept)
         outputs = Outputs(going, order, arguments.observables, arguments.checkpoint)
-        end = line.last_step if until is None else until
-        first, equal, other = driver.step, 0, []
+        for note in (difference, *outputs.notes):
+            if note:
+                progress.say(f"Note: {note}")
         progress.begin()
-
-        def on_step(step: int) -> None:
-            progress.update((step - first) / max(1, end - first), f"step {step:,}")
-
         try:
-            for moment in play(line, driver, on_step, until):
-                if moment.event.kind == "set":
-                    timeline.add(driver.step, moment.event.value)
-                elif moment.event.kind == "frame":
-                    outputs.write()
-                    equal += moment.same is True
-                    other += [] if moment.same else [moment.event.step]
+            same, other = _compare(going, line, outputs, until, progress)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(outputs.finish()) from None
         finally:
@@ -321,12 +318,34 @@ def replay(arguments: argparse.Namespace, command: PlainParser) -> None:
         print(written)
     if other:
         raise RunError(
-            f"{len(other)} of {equal + len(other)} recorded states have other bits, the first at "
+            f"{len(other)} of {same + len(other)} recorded states have other bits, the first at "
             f"step {other[0]:,}. {difference}".rstrip()
         )
     print(
-        f"Replayed to step {driver.step:,}: {equal} recorded states, every one with the same bits."
+        f"Replayed to step {driver.step:,}: {same} recorded states, every one with the same bits."
     )
+
+
+def _compare(
+    going: "Going", line: "Timeline", outputs: "Outputs", until: int | None, progress: "Progress"
+) -> tuple[int, list[int]]:
+    """Follow a timeline; how many recorded states have the same bits, and the steps of others."""
+    from bacsim_gui.replay import play
+
+    driver, same, other = going.driver, 0, []
+    first, end = driver.step, line.last_step if until is None else until
+
+    def on_step(step: int) -> None:
+        progress.update((step - first) / max(1, end - first), f"step {step:,}")
+
+    for moment in play(line, driver, on_step, until):
+        if moment.event.kind == "set":
+            going.timeline.add(driver.step, moment.event.value)
+        elif moment.event.kind == "frame":
+            outputs.write()
+            same += moment.same is True
+            other += [] if moment.same else [moment.event.step]
+    return same, other
 
 
 def _steps_in(name: str, text: str, dt: float) -> int:

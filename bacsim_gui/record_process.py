@@ -25,7 +25,7 @@ from bacsim_gui.bootstrap import (
 from bacsim_gui.encoder import Encoder, EncoderError, known_reason
 from bacsim_gui.movie_files import picture_path, settle
 from bacsim_gui.movie_formats import MOVIES, PICTURE, ending, supersample
-from bacsim_gui.movie_making import Making, MakingCancelledError, Order
+from bacsim_gui.movie_making import FileOrder, Making, MakingCancelledError
 from bacsim_gui.movie_protocol import (
     CANCEL,
     FINISH,
@@ -190,7 +190,7 @@ def _finish(
         return settle(part, path)
     new = part.with_name(f"{path.stem}.finish.part{kind}")
     replies.making(0.0)
-    wanted = Order(
+    wanted = FileOrder(
         order["ffmpeg"], part, frames, float(order["fps"]), kind, order["quality"],
         order["metadata"],
     )  # fmt: skip

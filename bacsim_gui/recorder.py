@@ -131,18 +131,17 @@ class Recorder:
         self._done: Path | None = None
         self._last_words: deque[str] = deque(maxlen=40)
         self._process = _start_process()
-        order = {
-            "protocol": protocol.VERSION,
-            "part": str(self.part),
-            "path": str(self.path),
-            "size": list(size),
-            "fps": fps,
-            "view": view.to_dict(),
-            "metadata": about,
-            "ffmpeg": program,
-            "quality": quality,
-        }
-        self._threads = [
+        self._threads = self._jobs({
+            "protocol": protocol.VERSION, "part": str(self.part), "path": str(self.path),
+            "size": list(size), "fps": fps, "view": view.to_dict(), "metadata": about,
+            "ffmpeg": program, "quality": quality,
+        })  # fmt: skip
+        for thread in self._threads:
+            thread.start()
+
+    def _jobs(self, order: Mapping[str, Any]) -> list[threading.Thread]:
+        """The threads that send `order` and what follows, and listen; not started."""
+        return [
             threading.Thread(target=job, args=arguments, name=f"recorder-{name}", daemon=True)
             for name, job, arguments in (
                 ("send", self._send, (order,)),
@@ -150,8 +149,6 @@ class Recorder:
                 ("messages", self._read_messages, ()),
             )
         ]
-        for thread in self._threads:
-            thread.start()
 
     @property
     def frames_written(self) -> int:

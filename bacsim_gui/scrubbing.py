@@ -43,7 +43,7 @@ class Scrubber(QObject):
         if frame.build != self._build:
             self._build = frame.build
             build = self._session.wanted.build
-            branch = build is not None and build.reason == "earlier state"
+            branch = build is not None and build.branch
             # A build that was refused leaves the run as it was.
             if not (branch or self._ends_with(snapshot)):
                 self.past.clear()

@@ -31,6 +31,7 @@ class Build:
     """An order for a new state. Orders are told apart by `serial`.
 
     `start` are arrays to begin with; `kept` is a checkpoint to go on from, in place of all else.
+    A `branch` begins with an earlier state of the run before.
     """
 
     serial: int
@@ -41,6 +42,7 @@ class Build:
     reason: str
     title: str = ""
     kept: "Checkpoint | None" = None
+    branch: bool = False
 
 
 @dataclass(frozen=True)

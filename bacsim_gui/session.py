@@ -30,6 +30,10 @@ from engine.snapshot import Checkpoint, Snapshot, Start
 _ASIDE = ("run", "preset", "setup", "pending", "params", "seed", "running", "_start", "_fits")
 
 
+# How long a refusal stays beside a field that shows its old value again.
+REFUSED_SECONDS = 15.0
+
+
 class Session(QObject):
     """The state of the window. Attributes are read by all and changed by the methods only.
 
@@ -48,6 +52,7 @@ class Session(QObject):
         self.auto = False
         self.running = False
         self.refused: dict[str, str] = {}
+        self._refused_at = 0.0
         self.problem: Problem | None = None
         self.movie: Movie | None = None
         self.movie_settings = MovieSettings(movie_folder)
@@ -92,7 +97,14 @@ class Session(QObject):
             self.refused.clear()
         except ParameterError as error:
             self.refused[name] = str(error)
+            self._refused_at = time.monotonic()
         self.changed.emit()
+
+    def forget_refusals(self) -> None:
+        """Refusals that have been in sight for long are of no use any more."""
+        if self.refused and time.monotonic() - self._refused_at > REFUSED_SECONDS:
+            self.refused.clear()
+            self.changed.emit()
 
     def value(self, name: str) -> schema.Value:
         """The value of a parameter as the user sees it: edited, applied or not."""
@@ -237,7 +249,7 @@ class Session(QObject):
         self.movie = None
         self._build = Build(
             self._serial, self.setup, began or self.params, self.seed, self._start, reason,
-            self.run.title, kept,
+            self.run.title, kept, branch=began is not None,
         )  # fmt: skip
         self.changed.emit()
 
@@ -328,11 +340,21 @@ class Session(QObject):
         run = replace(self.current_run(), K=K, fps=self.fps)
         return run.movie_steps(settings.fps)
 
-    def start_movie(self, view: View, K: int) -> None:
-        """Begin to record, in pictures what `view` shows, at the pace of `K` steps a frame."""
+    def start_movie(self, view: View, K: int, step: int = 0) -> None:
+        """Begin to record, in pictures what `view` shows, at the pace of `K` steps a frame.
+
+        Refused where the run, now at `step`, has passed the step at which it is to end.
+        """
         self._leave_the_past()
-        self._serial += 1
         settings, steps = self.movie_settings, self.movie_steps(K)
+        if settings.until is not None and settings.until <= step:
+            self.refused["until"] = (
+                f"end at step = {settings.until:,} is past: the run is at step {step:,}. Give a "
+                "later one, or none."
+            )
+            self.changed.emit()
+            return
+        self._serial += 1
         name = settings.file_name(self.run.title, datetime.now())
         order = Order(
             next(free_paths(settings.folder / name)), (settings.width, settings.height),
@@ -412,6 +434,7 @@ class Session(QObject):
             self._take_over(problem, order)
         if problem.parameter is not None:
             self.refused[problem.parameter] = problem.message
+            self._refused_at = time.monotonic()
         self.changed.emit()
 
     def _take_over(self, problem: Problem, order: Wanted) -> None:

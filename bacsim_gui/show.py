@@ -11,7 +11,8 @@ from bacsim_gui import movie_files
 from bacsim_gui import timeline as timelines
 from bacsim_gui.command import Commands, RunError, add_command, source_file
 from bacsim_gui.flags import PlainParser
-from bacsim_gui.timeline import Timeline, TimelineError, sidecar
+from bacsim_gui.timeline import Event, Timeline, TimelineError, sidecar
+from bacsim_gui.view import View
 from engine import schema
 from engine.storage import checkpoint as checkpoints
 from engine.storage import series, trajectory
@@ -139,6 +140,14 @@ def _unpacked(value: Any) -> Any:
     return value
 
 
+def _plain(event: Event) -> dict[str, Any]:
+    """The values of an event; of a view, what is not as it is by default."""
+    values = {**event.value, **event.value.get("view", {})}
+    values.pop("view", None)
+    usual = View().to_dict()
+    return {name: v for name, v in values.items() if name not in usual or v != usual[name]}
+
+
 def _told(timeline: Timeline) -> Iterator[str]:
     frames = 0
     for event in timeline.events:
@@ -146,7 +155,7 @@ def _told(timeline: Timeline) -> Iterator[str]:
             if frames:
                 yield f"{'':>12}  {frames} frames"
             frames = 0
-            words = ", ".join(f"{name} = {value}" for name, value in event.value.items())
+            words = ", ".join(f"{name} = {value}" for name, value in _plain(event).items())
             yield f"step {event.step:>7,}  {event.kind}: {words}"
         else:
             frames += 1

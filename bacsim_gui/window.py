@@ -40,7 +40,6 @@ from engine.snapshot import Checkpoint, Snapshot
 log = logging.getLogger(__name__)
 
 REFRESH_MS = 200
-MESSAGE_MS = 8000
 # From this width on the parameters and the statistics stand beside the picture at the same time.
 WIDE = 1400
 # Settings of a recording that may be refused; the parameters have their own place for that.
@@ -85,7 +84,7 @@ class Window(QMainWindow):
         self.frame: Frame | None = None
         self._frames_to_go = frames
         self._screenshot = screenshot
-        self._closing = self._arranged = False
+        self._closing = self._arranged = self._wide = False
         self._acknowledged = 0
         self._told = Status()
         self._rate = FrameRate()
@@ -125,12 +124,12 @@ class Window(QMainWindow):
         self.parameters = ParameterPanel()
         self.statistics, self.view_panel = StatisticsPanel(), ViewPanel()
         self.recording = RecordingPanel()
-        observe = Column()
+        self.observe = Column()
         for group in (self.statistics, self.view_panel, self.recording):
-            observe.add(group)
+            self.observe.add(group)
         self.docks = (
             self._dock("Parameters", self.parameters, theme.PANEL_WIDTH),
-            self._dock("Statistics, view, recording", observe, theme.SIDE_WIDTH),
+            self._dock("Statistics, view, recording", self.observe, theme.SIDE_WIDTH),
         )
         self.status_bar = StatusBar(device_note)
         self.setStatusBar(self.status_bar)
@@ -193,7 +192,7 @@ class Window(QMainWindow):
         engine.failed.connect(self._engine_failed)
         engine.finished.connect(self._engine_finished)
         # files → status bar, end
-        self.files.told.connect(lambda text: self.status_bar.showMessage(text, MESSAGE_MS))
+        self.files.told.connect(self.status_bar.say)
         for background in (self.reading, self.files.drawing):
             background.idle.connect(self._close_if_wanted)
         # picture → engine
@@ -237,7 +236,7 @@ class Window(QMainWindow):
         self.setWindowTitle(f"{title} – bacsim" if title else "bacsim")
         for name in ("K", "seed", *SETTINGS):
             if name in session.refused:
-                self.status_bar.showMessage(session.refused.pop(name), MESSAGE_MS)
+                self.status_bar.say(session.refused.pop(name))
 
     def _show_frame(self) -> None:
         frame = self.engine.take()
@@ -274,6 +273,7 @@ class Window(QMainWindow):
     def _refresh(self) -> None:
         """Show what changes with time alone; a few times a second."""
         status, rate = self.engine.status, self._rate.value(time.monotonic())
+        self.session.forget_refusals()
         frame, shown = self.frame, self.shown
         if frame is not None and shown is not None:
             frame = replace(frame, snapshot=shown)
@@ -296,6 +296,9 @@ class Window(QMainWindow):
             self.waiting.setText(text)
             self._place_waiting()
 
+    def _show_recording(self) -> None:
+        self.observe.ensureWidgetVisible(self.recording.record)
+
     def _place_waiting(self) -> None:
         picture = self.canvas.native.geometry()
         self.waiting.adjustSize()
@@ -315,13 +318,13 @@ class Window(QMainWindow):
     def _announce(self, status: Status) -> None:
         """Say once where a recording, a checkpoint or a trace was written."""
         if status.saved != self._told.saved:
-            self.status_bar.showMessage(f"Saved {status.saved}", MESSAGE_MS)
+            self.status_bar.say(f"Saved {status.saved}")
         if status.kept is not None and status.kept != self._told.kept:
-            self.status_bar.showMessage(f"Saved {status.kept}", MESSAGE_MS)
+            self.status_bar.say(f"Saved {status.kept}")
         if status.traced is not None and status.traced != self._told.traced:
-            self.status_bar.showMessage(
+            self.status_bar.say(
                 f"Trace in {status.traced.parent}: open perfetto_trace.json.gz at ui.perfetto.dev, "
-                f"or read {status.traced.name}", 2 * MESSAGE_MS,
+                f"or read {status.traced.name}",
             )  # fmt: skip
         self._told = status
 
@@ -376,7 +379,11 @@ class Window(QMainWindow):
         if self.session.movie is not None:
             self.session.stop_movie()
         else:
-            self.session.start_movie(self.canvas.view, self.K)
+            step = 0 if self.frame is None else self.frame.snapshot.step
+            self.session.start_movie(self.canvas.view, self.K, step)
+            if self.session.movie is not None:
+                # Its progress and its end are to be seen, wherever the column stands.
+                QTimer.singleShot(0, self._show_recording)
 
     def _go_on(self) -> None:
         if self.frame is not None and self.session.looking is not None:
@@ -406,7 +413,10 @@ class Window(QMainWindow):
 
     def _arrange(self) -> None:
         parameters, observe = self.docks
-        if self.width() >= WIDE:
+        self._wide = self.width() >= WIDE
+        if any(dock.isFloating() for dock in self.docks):
+            return  # the user has arranged them
+        if self._wide:
             self.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, observe)
             self.resizeDocks([observe], [theme.SIDE_WIDTH], Qt.Orientation.Horizontal)
         else:
@@ -416,6 +426,8 @@ class Window(QMainWindow):
 
     def resizeEvent(self, a0: QResizeEvent | None) -> None:  # noqa: D102
         super().resizeEvent(a0)
+        if self._arranged and (self.width() >= WIDE) != self._wide:
+            self._arrange()
         self._place_waiting()
 
     def closeEvent(self, a0: QCloseEvent | None) -> None:  # noqa: D102

@@ -15,12 +15,6 @@ from engine.schema import Field, Value
 LINEAR_STEPS, LOG_STEPS = 1000, 400
 
 
-# The keys of the tool bar, which work from within a field, too.
-SHORTCUTS = (
-    Qt.Key.Key_Space, Qt.Key.Key_M, Qt.Key.Key_N, Qt.Key.Key_P, Qt.Key.Key_R, Qt.Key.Key_S,
-)  # fmt: skip
-
-
 def shown(value: Value) -> str:
     """A value as a field shows it: what float32 can tell apart, without trailing noise."""
     return f"{value:.7g}" if isinstance(value, float) else str(value)
@@ -30,7 +24,7 @@ class NumberField(QLineEdit):
     """Takes any text; `typed` is emitted when it is entered and differs from the value shown.
 
     The text is judged elsewhere: a field that is given back its old value by `show_value` shows
-    that again. The arrow keys emit `nudged` with +1 or -1.
+    that again. The arrow keys emit `nudged` with +1 or -1. Return gives the keyboard back.
     """
 
     typed = pyqtSignal(str)
@@ -82,6 +76,10 @@ class NumberField(QLineEdit):
             self.clearFocus()
         elif key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             self.nudged.emit(1 if key == Qt.Key.Key_Up else -1)
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            super().keyPressEvent(a0)
+            # A number entered, the keyboard goes back to the window and its single letters.
+            self.clearFocus()
         else:
             super().keyPressEvent(a0)
 
@@ -89,9 +87,9 @@ class NumberField(QLineEdit):
         if (
             isinstance(a0, QKeyEvent)
             and a0.type() == QEvent.Type.ShortcutOverride
-            and a0.key() in SHORTCUTS
+            and a0.key() == Qt.Key.Key_Space
         ):
-            # No number holds them: leave these keys to the tool bar.
+            # No number holds a space: leave it to Run and Pause.
             a0.ignore()
             return True
         return super().event(a0)

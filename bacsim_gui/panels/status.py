@@ -19,12 +19,19 @@ _COLORS = {
 } | dict.fromkeys(WAITS, theme.WARN)  # fmt: skip
 
 
+# How long a word of the status bar stays; a long one longer.
+SAID_SECONDS, LETTERS_A_SECOND = 6.0, 15.0
+
+
 class StatusBar(QStatusBar):
-    """The line at the bottom of the window."""
+    """The line at the bottom of the window. What it says in passing hides nothing that goes on."""
 
     def __init__(self, device_note: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._note = device_note
+        self._said, self._said_until = "", 0.0
+        self._doing: list[str] = []
+        self._figures: list[str] = []
         self.phase = QLabel()
         self.phase.setContentsMargins(6, 0, 12, 0)
         self.summary = QElidingLabel()
@@ -37,6 +44,22 @@ class StatusBar(QStatusBar):
         self.addPermanentWidget(self.device, 2 if device_note else 0)
         self.setSizeGripEnabled(False)
 
+    def say(self, text: str) -> None:
+        """Show `text` for some seconds, or nothing any more."""
+        self._said = text
+        self._said_until = time.monotonic() + SAID_SECONDS + len(text) / LETTERS_A_SECOND
+        self._show_summary()
+
+    @property
+    def said(self) -> str:
+        """What is said now."""
+        return self._said if time.monotonic() < self._said_until else ""
+
+    def _show_summary(self) -> None:
+        said = [self.said] if self.said else []
+        self.summary.setText("   ".join((*self._doing, *said, *self._figures)))
+        self.summary.setToolTip(self.said)
+
     def show_values(
         self, session: Session, status: Status, frame: Frame | None, frames_per_second: float
     ) -> None:
@@ -48,13 +71,13 @@ class StatusBar(QStatusBar):
             phase = "looking back"
         color = _COLORS.get(status.phase, theme.MUTED)
         self.phase.setText(f'<span style="color:{color}">●</span> {phase}')
-        parts = []
+        doing, parts = [], []
         if status.finishing is not None and status.movie is not None:
-            parts.append(f"making {status.movie.name}, {status.finishing:.0%}")
+            doing.append(f"making {status.movie.name}, {status.finishing:.0%}")
         elif status.movie is not None:
-            parts.append(f"recording, {frames_text(status.movie_frames)}")
+            doing.append(f"recording, {frames_text(status.movie_frames)}")
         if status.autosave_problem:
-            parts.append(f"no autosave: {status.autosave_problem}")
+            doing.append(f"no autosave: {status.autosave_problem}")
         if frames_per_second:
             parts.append(f"{frames_per_second:.0f} frames/s")
         if frame is not None:
@@ -67,7 +90,8 @@ class StatusBar(QStatusBar):
             ):  # fmt: skip
                 if count or name == "compile":
                     parts.append(f"{count} {name}{'' if count == 1 else 's'}")
-        self.summary.setText("   ".join(parts))
+        self._doing, self._figures = doing, parts
+        self._show_summary()
         text = f"{status.device}  {self._note}".strip()
         if text != self.device.text():
             self.device.setText(text)

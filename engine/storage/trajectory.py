@@ -87,8 +87,8 @@ class TrajectoryWriter:
                 f"{path} exists already. Give another name for the trajectory."
             ) from None
         except OSError as problem:
-            if problem.errno in _NO_ROOM:
-                self.path.unlink(missing_ok=True)  # begun, and of no use
+            with contextlib.suppress(OSError):
+                self.path.unlink()  # if it was begun, it is of no use
             raise StorageError(
                 f"The trajectory cannot be written to {path}: {problem.strerror}. Choose another "
                 "place, or make room."

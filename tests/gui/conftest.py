@@ -12,7 +12,10 @@ import pytest
 
 from bacsim_gui.bootstrap import prepare_window
 
-# Before a test module imports Qt, VisPy or OpenGL.
+# Before a test module imports Qt, VisPy or OpenGL. Not as the user's own settings, where pytest's
+# first process has prepared itself and hands its environment down to those that run the tests.
+for name in ("QT_QPA_PLATFORM", "PYOPENGL_PLATFORM"):
+    os.environ.pop(name, None)
 prepare_window()
 
 from bacsim_gui.encoder import ffmpeg_program  # noqa: E402
@@ -65,3 +68,14 @@ def decoded(path: Path, size: tuple[int, int]) -> np.ndarray:
     command += ["-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
     raw = subprocess.run(command, capture_output=True, check=True).stdout
     return np.frombuffer(raw, np.uint8).reshape(-1, size[1], size[0], 3)
+
+
+def without_display(state: Path, cache: str) -> dict[str, str]:
+    """The environment of a command on a machine without a screen: its log folder, its cache."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    # Set here for the tests of the window.
+    kept.pop("PYOPENGL_PLATFORM", None)
+    return kept | {
+        "PYTHONPATH": str(Path(__file__).parents[2]), "XDG_STATE_HOME": str(state),
+        "BACSIM_CACHE": cache,
+    }  # fmt: skip

@@ -2,7 +2,6 @@
 """`bacsim` as users call it: in processes of its own, with no display."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -20,6 +19,7 @@ from engine.schema import FIELDS
 from engine.snapshot import Start
 from engine.study.stages import STAGES
 from engine.study.standard import save_state, standard_params
+from tests.gui.conftest import without_display
 
 ROOT = Path(__file__).parents[2]
 # Runs each command line given as JSON in one process; says status, output, errors, and what was
@@ -43,13 +43,7 @@ print(json.dumps([results, sorted({"jax", "PyQt6", "vispy", "OpenGL"} & set(sys.
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
     """No display, no cache, and a log folder of the test's own."""
-    kept = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
-    kept.pop("PYOPENGL_PLATFORM", None)
-    return kept | {
-        "PYTHONPATH": str(ROOT),
-        "XDG_STATE_HOME": str(tmp_path_factory.mktemp("state")),
-        "BACSIM_CACHE": "off",
-    }
+    return without_display(tmp_path_factory.mktemp("state"), "off")
 
 
 @pytest.fixture(scope="module")

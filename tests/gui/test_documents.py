@@ -74,12 +74,24 @@ def test_a_timeline_is_its_run_from_the_first_step_and_says_how_to_follow_it(dri
     opened = documents.read(tmp_path / "run.timeline")
     assert opened.run is not None
     assert (opened.run.seed, opened.run.K, opened.run.title) == (7, 9, "told")
-    assert "bacsim replay run.timeline" in opened.note
+    assert "'bacsim replay'" in opened.note
+    assert "run.timeline" in opened.note
     checkpoint.save(tmp_path / "run.start.bacsim", driver.checkpoint(), __version__, {})
     timeline.keep(tmp_path / "on.timeline", "run.start.bacsim").close()
     opened = documents.read(tmp_path / "on.timeline")
     assert opened.kept is not None
     assert opened.kept.step == 20
+
+
+def test_a_movie_is_opened_by_the_timeline_beside_it(driver, tmp_path):
+    movie = tmp_path / "swarm.mp4"
+    movie.write_bytes(b"a movie")
+    with pytest.raises(StorageError, match="timeline beside it"):
+        documents.read(movie)
+    Timeline(Head.of(driver, "filmed", 25, 60.0)).keep(tmp_path / "swarm.mp4.timeline").close()
+    opened = documents.read(movie)
+    assert opened.run is not None
+    assert (opened.run.title, opened.run.K) == ("filmed", 25)
 
 
 def test_a_run_goes_on_from_a_frame_that_holds_all_rods(driver, tmp_path):

@@ -16,7 +16,7 @@ from bacsim_gui import timeline as timelines
 from bacsim_gui.movie_files import metadata
 from engine.storage import checkpoint
 from engine.storage.trajectory import Trajectory
-from tests.gui.conftest import decoded
+from tests.gui.conftest import decoded, without_display
 
 ROOT = Path(__file__).parents[2]
 # Runs the command lines that are given as JSON in one process; says status and errors of each.
@@ -40,13 +40,7 @@ SMALL = ("--preset", "swarming", "--rods", "120")
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
     """No display, and folders of the test's own."""
-    kept = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
-    kept.pop("PYOPENGL_PLATFORM", None)
-    return kept | {
-        "PYTHONPATH": str(ROOT),
-        "XDG_STATE_HOME": str(tmp_path_factory.mktemp("state")),
-        "BACSIM_CACHE": str(tmp_path_factory.mktemp("cache")),
-    }
+    return without_display(tmp_path_factory.mktemp("state"), str(tmp_path_factory.mktemp("cache")))
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The state of the window, without a window."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from bacsim_gui.presets import load_preset
 from bacsim_gui.seam import Problem
-from bacsim_gui.session import Session
+from bacsim_gui.session import REFUSED_SECONDS, Session
 from bacsim_gui.view import View
 from engine import schema
 from engine.params import Setup
@@ -392,3 +393,22 @@ def test_a_view_that_cannot_be_shown_is_refused(session):
     session.set_view(title="two\nlines")
     assert session.view.title == ""
     assert "title" in session.problem.message
+
+
+def test_a_recording_that_would_have_ended_before_it_begins_is_refused(session):
+    session.set_movie("until", "10")
+    session.start_movie(View(), 25, step=8300)
+    assert session.movie is None
+    assert "the run is at step 8,300" in session.refused["until"]
+    session.start_movie(View(), 25, step=9)
+    assert session.movie is not None
+
+
+def test_a_refusal_goes_when_it_has_been_seen(session, monkeypatch):
+    session.edit("w_a", "1x")
+    session.forget_refusals()
+    assert "w_a" in session.refused
+    later = time.monotonic() + REFUSED_SECONDS + 1
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    session.forget_refusals()
+    assert not session.refused

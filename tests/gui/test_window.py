@@ -185,7 +185,7 @@ def test_reset_gives_the_same_bits_and_a_new_seed_others(window):
 
 def test_a_seed_can_be_typed_and_nonsense_is_refused(window):
     type_into(window.transport.seed, "many")
-    assert "seed" in window.status_bar.currentMessage()
+    assert "seed" in window.status_bar.said
     type_into(window.transport.seed, "77")
     shown(window)
     assert window.session.seed == 77
@@ -247,7 +247,7 @@ def test_the_view_changes_the_picture_and_keeps_the_mouse_s_zoom(window):
 def test_a_recorded_movie_shows_rods_that_move(window):
     panel = window.recording
     type_into(panel.width_field, "321")
-    assert "even" in window.status_bar.currentMessage()
+    assert "even" in window.status_bar.said
     type_into(panel.width_field, "320")
     type_into(panel.height_field, "240")
     window.session.set_running(True)
@@ -256,6 +256,16 @@ def test_a_recorded_movie_shows_rods_that_move(window):
     live(0.3)
     assert "frames written" in panel.progress.text()
     assert not panel.kind.isEnabled()
+    # A letter typed into a field is no shortcut; a value entered gives the keyboard back.
+    number = window.parameters.rows["F_prop"].number
+    number.setFocus()
+    QTest.keyClicks(number, "mn")
+    assert window.engine.status.movie_frames > 0
+    number.selectAll()
+    QTest.keyClicks(number, "9")
+    QTest.keyClick(number, Qt.Key.Key_Return)
+    assert not number.hasFocus()
+    assert window.engine.status.saved is None
     QTest.keyClick(window, Qt.Key.Key_M)
     until(lambda: window.engine.status.saved is not None)
     path = window.engine.status.saved
@@ -285,7 +295,7 @@ def test_a_screenshot_shows_what_the_window_shows_and_tells_the_parameters(windo
     QTest.keyClick(window, Qt.Key.Key_P)
     drawn(window)
     (path,) = folder.glob("*.png")
-    assert f"Saved {path}" in window.status_bar.currentMessage()
+    assert f"Saved {path}" in window.status_bar.said
     made, seen = image(path), window.canvas.grab().astype(int)
     assert made.shape == seen.shape
     # Its edges are smoothed, those in the window are not.

@@ -362,7 +362,7 @@ def test_a_timeline_opens_as_its_run_and_says_how_to_follow_it(window, tmp_path)
     until(lambda: window.session.wanted.build.reason == "file")
     shown(window)
     assert window.session.seed == line.head.seed
-    assert "bacsim replay told.timeline" in window.status_bar.currentMessage()
+    assert "bacsim replay" in window.status_bar.said
 
 
 @pytest.mark.parametrize("name", ["x.bacsim", "x.gsd", "x.timeline", "x.toml", "x.txt"])
