@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from engine.driver import Driver, SimulationError, Stats
+    from engine.obstacle import Obstacle
     from engine.params import Params, Setup
     from engine.schema import ParameterError
     from engine.snapshot import Snapshot, Start
 
 __all__ = [
     "Driver",
+    "Obstacle",
     "ParameterError",
     "Params",
     "Setup",
@@ -28,6 +30,7 @@ __all__ = [
 
 _HOME = {
     "Driver": "driver",
+    "Obstacle": "obstacle",
     "ParameterError": "schema",
     "Params": "params",
     "Setup": "params",

@@ -8,8 +8,10 @@ import numpy as np
 
 from engine.capacity import Capacity
 from engine.kernels import KERNELS, is_listed
+from engine.obstacle import checked_obstacles
+from engine.schema import ParameterError
 from engine.snapshot import Checkpoint, CheckpointError
-from engine.state import NeighbourList, State, state_shapes
+from engine.state import NeighbourList, State, obstacle_arrays, state_shapes
 
 # Arrays of the neighbour list are named after their fields, with this before.
 LIST = "list."
@@ -46,6 +48,7 @@ def state_from(kept: Checkpoint) -> State:
         if array is None or array.shape != shape.shape or array.dtype != shape.dtype:
             raise CheckpointError(f"its array {name!r} is missing or has another shape")
     _check_rods(kept)
+    _check_obstacles(kept)
     if listed:
         _check_list(kept)
     own: dict[str, Any] = {name: kept.arrays[name] for name in shapes if LIST not in name}
@@ -79,6 +82,17 @@ def _check_rods(kept: Checkpoint) -> None:
         _refuse("pos", f"places outside the box of {box:g}")
     if activity.min() < 0 or activity.max() > 1 + 1e-6:
         _refuse("activity", "activities outside 0 to 1")
+
+
+def _check_obstacles(kept: Checkpoint) -> None:
+    arrays, box = kept.arrays, kept.params.space_size
+    try:
+        told = checked_obstacles(kept.obstacles, box)
+    except ParameterError as problem:
+        raise CheckpointError(str(problem)) from problem
+    rows, count = obstacle_arrays(told)
+    if int(arrays["obstacle_count"]) != count or not np.array_equal(arrays["obstacles"], rows):
+        _refuse("obstacles", "other obstacles than those told")
 
 
 def _check_list(kept: Checkpoint) -> None:

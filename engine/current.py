@@ -9,9 +9,11 @@ import numpy as np
 from jaxtyping import Int32
 
 from engine.kernels import Choice
+from engine.obstacle import Obstacle
 from engine.params import Params, Setup
 from engine.runner import Held, Ran, place
 from engine.snapshot import Snapshot, Start
+from engine.state import obstacle_arrays
 from engine.step import Packed, pack
 from engine.timing import BatchTimes
 
@@ -48,6 +50,7 @@ class Current:
     times: BatchTimes
     snapshot: Snapshot
     held: Held
+    obstacles: tuple[Obstacle, ...] = ()
 
     def with_params(self, params: Params) -> "Current":
         """The same rods under other parameters."""
@@ -65,8 +68,18 @@ class Current:
         held = place(
             self.held.program, start, self.params,
             step=self.snapshot.step, seed=self.seed, ids=self.ids, rest=rest,
+            obstacles=self.obstacles,
         )  # fmt: skip
         return replace(self, held=held)
+
+    def with_obstacles(self, obstacles: tuple[Obstacle, ...]) -> "Current":
+        """The same rods among other obstacles."""
+        rows, count = jax.device_put(obstacle_arrays(obstacles))
+        state = self.held.state._replace(obstacles=rows, obstacle_count=count)
+        return replace(
+            self, obstacles=obstacles, held=self.held._replace(state=state),
+            snapshot=replace(self.snapshot, obstacles=obstacles),
+        )  # fmt: skip
 
     def after(self, ran: Ran, steps: int) -> "Current":
         """With what came of a batch of `steps` steps; without a step rods keep their speed."""
@@ -79,7 +92,7 @@ class Current:
             observables["mean_speed"] = last.observables.get("mean_speed", 0.0)
         rods = np.asarray(report.rods)[: self.setup.rods]
         ids = None if self.next_id == self.setup.rods else self.ids
-        snapshot = Snapshot(rods, step, time, self.params, observables, ids)
+        snapshot = Snapshot(rods, step, time, self.params, observables, ids, self.obstacles)
         return replace(self, held=ran.held, snapshot=snapshot)
 
 

@@ -3,12 +3,12 @@
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import SupportsIndex
 
 import numpy as np
-from jaxtyping import Int32
+from jaxtyping import Bool, Int32
 from numpy.typing import ArrayLike
 
 from engine import schema
@@ -17,6 +17,7 @@ from engine.checkpoint import arrays_of, state_from
 from engine.current import Begun, Current, names, uploaded
 from engine.kernels import Choice, check_runs_here, reason_now, resolve
 from engine.native.library import default_threads
+from engine.obstacle import Obstacle, checked_obstacles
 from engine.params import Params, Setup
 from engine.program import Program, check_memory, device_name
 from engine.runner import Held, Runner, place
@@ -74,9 +75,10 @@ class Driver:
         while_relaxing: Callable[[], bool] = lambda: False,
         on_compile: Callable[[str], None] = lambda _: None,
         threads: int | None = None,
+        obstacles: Iterable[Obstacle] = (),
     ) -> None:
         self._listen(while_relaxing, on_compile, threads)
-        self._now = self._built(None, Begun(setup, params, start), params, seed)
+        self._now = self._built(None, Begun(setup, params, start), params, seed, obstacles)
 
     @classmethod
     def resumed(
@@ -123,6 +125,11 @@ class Driver:
     def start(self) -> Start | None:
         """The arrays, in float32, that the run began with; None for random places."""
         return self._now.begun.start
+
+    @property
+    def obstacles(self) -> tuple[Obstacle, ...]:
+        """The obstacles of now."""
+        return self._now.obstacles
 
     @property
     def ids(self) -> Int32[np.ndarray, "rods"]:
@@ -182,20 +189,33 @@ class Driver:
     def set(self, **values: object) -> None:
         """Change live parameters; they act on the next step and compile nothing.
 
-        A new `space_size` scales the positions; a longer `length` or larger `radius` may make
-        overlaps, which are relaxed at once. Raises `ParameterError` and changes nothing where a
-        value is refused.
+        A new `space_size` scales the positions, those of obstacles too; a longer `length` or larger
+        `radius` may make overlaps, which are relaxed at once. Raises `ParameterError` and changes
+        nothing where a value is refused.
         """
         old = self._whole()
         params = schema.with_values(old.params, **values)
         schema.check(old.setup, params)
         now, grown = old.with_params(params), _grown(old.params, params)
+        if params.space_size != old.params.space_size and now.obstacles:
+            factor = params.space_size / old.params.space_size
+            moved = [one.scaled(factor) for one in now.obstacles]
+            now = now.with_obstacles(checked_obstacles(moved, params.space_size))
         if params.space_size != old.params.space_size or grown:
             start, rest = Start.of(old.snapshot), remainders(old.held.state)
             now = self._seen(now.placed(*_scaled(start, rest, old.params, params)))
             if grown:
                 now = self._relaxed(now, old.snapshot.activity)
         self._now = now
+
+    def set_obstacles(self, obstacles: Iterable[Obstacle]) -> None:
+        """Replace all obstacles; they act on the next step and compile nothing.
+
+        Rods on which one is put are pushed out. Raises `ParameterError`, and changes nothing, for
+        what is no obstacle and for too many.
+        """
+        old = self._whole()
+        self._now = old.with_obstacles(checked_obstacles(obstacles, old.params.space_size))
 
     def advance(self, K: SupportsIndex) -> Snapshot:
         """Take K fused steps and return what came of them.
@@ -246,31 +266,51 @@ class Driver:
             self._now = self._resized(old, together, rest, np.concatenate([old.ids, ids]))
         return ids
 
+    def set_activity(self, ids: ArrayLike, activity: float) -> None:
+        """Give the rods with these `ids` another activity, in [0, 1]. Compiles nothing.
+
+        Without memory (`tau_a` = 0) what they sense decides again in the next step. Raises
+        `ParameterError`, and changes nothing, for an id that no rod has or another activity.
+        """
+        chosen = self._having(ids)
+        if not chosen.any():
+            return
+        old = self._whole()
+        last = old.snapshot
+        values = np.where(chosen, np.float64(activity), last.activity)
+        start = start_from(last.pos, last.theta, values, old.params)
+        self._now = self._seen(old.placed(start, remainders(old.held.state)))
+
     def remove(self, ids: ArrayLike) -> None:
         """Take the rods with these `ids` away; the others keep theirs. Compiles nothing.
 
         Raises `ParameterError`, and changes nothing, for an id that no rod has, and where no rod
         would be left.
         """
-        unwanted = np.atleast_1d(np.asarray(ids))
-        if not unwanted.size:
+        keep = ~self._having(ids)
+        if keep.all():
             return
-        # A mask of rods is not their ids, though True equals 1.
-        whole = unwanted.dtype.kind in "iu"
-        unknown = np.setdiff1d(unwanted, self.ids) if whole else unwanted
-        if unknown.size:
-            raise ParameterError(
-                "ids", unknown[:5].tolist(), "are no rods of this run", "Give ids from Driver.ids."
-            )
-        keep = ~np.isin(self.ids, unwanted)
         if not keep.any():
             raise ParameterError(
-                "ids", unwanted[:5].tolist(), "are all the rods there are", "Keep at least one."
-            )
+                "ids", np.ravel(ids)[:5].tolist(), "are all the rods there are",
+                "Keep at least one.",
+            )  # fmt: skip
         old = self._whole()
         last = old.snapshot
         kept = Start(last.pos[keep], last.theta[keep], last.activity[keep])
         self._now = self._resized(old, kept, remainders(old.held.state)[keep], old.ids[keep])
+
+    def _having(self, ids: ArrayLike) -> Bool[np.ndarray, "rods"]:
+        """Which rods have these `ids`. Raises `ParameterError` for an id that no rod has."""
+        wanted = np.atleast_1d(np.asarray(ids))
+        # A mask of rods is not their ids, though True equals 1.
+        whole = wanted.dtype.kind in "iu" or not wanted.size
+        unknown = np.setdiff1d(wanted, self.ids) if whole else wanted
+        if unknown.size:
+            raise ParameterError(
+                "ids", unknown[:5].tolist(), "are no rods of this run", "Give ids from Driver.ids."
+            )
+        return np.isin(self.ids, wanted)
 
     def rebuild(
         self,
@@ -278,15 +318,18 @@ class Driver:
         params: Params | None = None,
         seed: int | None = None,
         start: Start | None = None,
+        obstacles: Iterable[Obstacle] | None = None,
     ) -> None:
-        """Start anew with what is given, and the setup, parameters and seed as they are otherwise.
+        """Start anew with what is given; setup, parameters, seed and obstacles are kept otherwise.
 
         Compiles only where `rods` or `kernel` differ from the program in use. Raises
         `ParameterError` and keeps the present run where the new one cannot be simulated.
         """
         seed, params = self.seed if seed is None else seed, params or self.params
         begun = Begun(setup or self.setup, params, start)
-        self._now = self._built(self.program, begun, params, seed)
+        if obstacles is None:
+            obstacles = self.obstacles
+        self._now = self._built(self.program, begun, params, seed, obstacles)
 
     def checkpoint(self) -> Checkpoint:
         """All that decides the bits of what follows, copied from the device."""
@@ -296,6 +339,7 @@ class Driver:
             now.setup, now.params, now.seed, choice.kernel, choice.reason, choice.code,
             device_name(), program.capacity, last.step, last.time, now.origin, now.next_id,
             now.ids, dict(last.observables), arrays_of(now.held.state), now.begun,
+            now.obstacles,
         )  # fmt: skip
 
     def resume(self, kept: Checkpoint) -> None:
@@ -310,12 +354,17 @@ class Driver:
 
         Where the box or the rods have changed since, the arrays follow as they do in `set`.
         """
-        self._now = self._built(self.program, self._now.begun, self.params, self.seed)
+        now = self._now
+        self._now = self._built(self.program, now.begun, now.params, now.seed, now.obstacles)
 
-    def _built(self, old: Program | None, begun: Begun, params: Params, seed: int) -> Current:
+    def _built(
+        self, old: Program | None, begun: Begun, params: Params, seed: int,
+        obstacles: Iterable[Obstacle],
+    ) -> Current:  # fmt: skip
         """A run that begins as `begun` says, under `params`, in the program `old` if it fits."""
         setup, start = begun.setup, begun.start
         schema.check(setup, params)
+        obstacles = checked_obstacles(obstacles, params.space_size)
         seed, choice = schema.seed_from(seed), resolve(setup)
         check_memory(setup, choice.kernel)
         if start is None:
@@ -332,10 +381,12 @@ class Driver:
         ids = names(np.arange(setup.rods))
         program = self._runner.program_for(old, setup, params, choice.kernel)
         nothing = Snapshot(np.zeros((setup.rods, 4), np.float32), begin.step, begin.time, params)
-        held = place(program, begin, params, step=begin.step, seed=seed, ids=ids)
+        held = place(
+            program, begin, params, step=begin.step, seed=seed, ids=ids, obstacles=obstacles
+        )
         now = Current(
             setup, params, uploaded(params), seed, choice, ids, setup.rods, begun,
-            (begin.step, begin.time), BatchTimes(), nothing, held,
+            (begin.step, begin.time), BatchTimes(), nothing, held, obstacles,
         )  # fmt: skip
         now = self._seen(now)
         if start is None or _grown(begun.params, params):
@@ -357,6 +408,7 @@ class Driver:
                 kept.setup, kept.params, uploaded(kept.params), kept.seed,
                 Choice(kept.kernel, kept.reason), names(kept.ids), kept.next_id,
                 Begun(*kept.began), kept.origin, BatchTimes(), nothing, Held(program, state),
+                kept.obstacles,
             )
         )  # fmt: skip
 
@@ -396,7 +448,7 @@ class Driver:
             # Without thrust and noise only k_cc · dt matters, and the largest safe dt is the
             # fastest.
             dt = schema.largest_safe_dt(params)
-            quiet = replace(params, F_prop=0.0, T_prop=0.0, D_r=0.0, D_t=0.0, dt=dt)
+            quiet = replace(params, F_prop=0.0, T_prop=0.0, D_r=0.0, D_t=0.0, push_force=0.0, dt=dt)
             packed, width = uploaded(quiet), 2 * params.radius
             for _ in range(RELAX_BATCHES):
                 ran = self._runner.run(held, now.setup, packed, RELAX_BATCH, RELAX_MOVE * width)

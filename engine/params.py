@@ -116,6 +116,23 @@ class Params:
         0.0, symbol="D_t", unit="l²/t", group="propulsion and activity", low=0, high=0.5,
         step=0.005, least=0, doc="Translational diffusion of every rod.",
     )  # fmt: skip
+    push_x: float = param(
+        0.0, symbol="", unit="l", group="hand", low=0, high=1000, step=0.1,
+        doc="Where the hand is, in x. The window's tools push and pull set it.",
+    )  # fmt: skip
+    push_y: float = param(
+        0.0, symbol="", unit="l", group="hand", low=0, high=1000, step=0.1,
+        doc="Where the hand is, in y.",
+    )  # fmt: skip
+    push_range: float = param(
+        10.0, symbol="", unit="l", group="hand", low=1, high=100, step=0.5, log=True, above=0,
+        doc="How far the hand reaches.",
+    )  # fmt: skip
+    push_force: float = param(
+        0.0, symbol="", unit="f", group="hand", low=-100, high=100, step=1,
+        doc="The largest force of the hand on a rod: above 0 it pushes away, below 0 it pulls, 0 "
+        "is no hand.",
+    )  # fmt: skip
     dt: float = param(
         0.00333, symbol="Δt", unit="t", group="numerics", low=1e-5, high=0.05, step=1e-5, log=True,
         above=0, doc="Time step. Keep it at or below 0.05 γℓ/k, the largest safe one.",

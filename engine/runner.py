@@ -10,6 +10,7 @@ import numpy as np
 
 from engine.capacity import Capacity, Demand, capacity_for, grown
 from engine.kernels import is_listed
+from engine.obstacle import Obstacle
 from engine.params import Params, Setup
 from engine.program import Program, check_memory, compile_program
 from engine.schema import ParameterError
@@ -71,11 +72,12 @@ def place(
     seed: int,
     ids: np.ndarray | None,
     rest: np.ndarray | None = None,
+    obstacles: tuple[Obstacle, ...] = (),
 ) -> Held:
     """Rods on the device, to be run by `program`; see `engine.state.to_device`."""
     state = to_device(
         start, params, program.capacity, listed=is_listed(program.kernel),
-        step=step, seed=seed, ids=ids, rest=rest,
+        step=step, seed=seed, ids=ids, rest=rest, obstacles=obstacles,
     )  # fmt: skip
     return Held(program, state)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Float, Float32, Int32
 
+from engine.obstacle import Obstacle
 from engine.params import Params, Setup
 
 
@@ -16,7 +17,8 @@ class Snapshot:
 
     `rods` (N, 4) float32 holds x, y, theta, activity of each rod, in order of `ids`; `time` is
     simulated time; `observables` are those of `engine.observables`, taken at this step. `ids` (N,)
-    names each rod for as long as it lives, None where they are 0 … N - 1.
+    names each rod for as long as it lives, None where they are 0 … N - 1. `obstacles` are those of
+    now.
     """
 
     rods: Float32[np.ndarray, "rods 4"]
@@ -25,6 +27,7 @@ class Snapshot:
     params: Params
     observables: Mapping[str, float] = field(default_factory=dict)
     ids: Int32[np.ndarray, "rods"] | None = None
+    obstacles: tuple[Obstacle, ...] = ()
 
     @property
     def n(self) -> int:
@@ -79,7 +82,7 @@ class Checkpoint:
     are those of the `State` by name, in their order on the device. `ids` (N,) name the rods in the
     order of rows, `next_id` is the next one to come. Since `origin`, a step and its time, dt has
     been that of `params`. `began` are the setup, the parameters and, if there were any, the arrays
-    that a reset goes back to. `observables` are the latest.
+    that a reset goes back to. `observables` are the latest, `obstacles` those of now.
     """
 
     setup: Setup
@@ -98,3 +101,4 @@ class Checkpoint:
     observables: Mapping[str, float]
     arrays: Mapping[str, np.ndarray]
     began: tuple[Setup, Params, Start | None]
+    obstacles: tuple[Obstacle, ...] = ()

@@ -2,6 +2,7 @@
 """The state on the device, and how a run starts."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from numpy.typing import ArrayLike
 
 from engine.capacity import FIRST_SKIN, Capacity
+from engine.obstacle import MOST_OBSTACLES, Obstacle, table
 from engine.params import Params, Setup
 from engine.schema import ParameterError
 from engine.snapshot import Start
@@ -49,7 +51,8 @@ class State(NamedTuple):
     and θ: it is carried to the next step, so that slow rods move, and turn, where a step is below
     the resolution of float32. `id` (N,) names each rod for good, `row` (N,) is its row in a
     snapshot; the order of the arrays is that of the latest neighbour list. `step` and `seed` number
-    the random draws.
+    the random draws. The first `obstacle_count` rows of `obstacles` are x, y, half width, half
+    height and radius of each.
     """
 
     pos: Float[Array, "rods 2"]
@@ -62,6 +65,8 @@ class State(NamedTuple):
     n: Int[Array, ""]
     step: UInt32[Array, ""]
     seed: UInt32[Array, ""]
+    obstacles: Float[Array, "places 5"]
+    obstacle_count: Int[Array, ""]
     neighbours: NeighbourList | None
 
 
@@ -164,6 +169,7 @@ def to_device(
     seed: int = 0,
     ids: np.ndarray | None = None,
     rest: np.ndarray | None = None,
+    obstacles: Sequence[Obstacle] = (),
 ) -> State:
     """`start` as a `State` on the default device, with room for `capacity`.
 
@@ -183,9 +189,15 @@ def to_device(
         np.zeros((size, 3), np.float32) if rest is None else padded(np.asarray(rest, np.float32)),
         row if ids is None else padded(np.asarray(ids, np.int32)), row, np.int32(n),
         np.uint32(step % 2**32), np.uint32(seed % 2**32),
+        *obstacle_arrays(obstacles),
         _no_list(capacity, FIRST_SKIN * 2 * params.radius) if listed else None,
     ]  # fmt: skip
     return jax.device_put(State(*host))
+
+
+def obstacle_arrays(obstacles: Sequence[Obstacle]) -> tuple[np.ndarray, np.int32]:
+    """`State.obstacles` and `State.obstacle_count`, on the host."""
+    return table(obstacles), np.int32(len(obstacles))
 
 
 def remainders(state: State) -> np.ndarray:
@@ -230,7 +242,8 @@ def state_shapes(capacity: Capacity, *, listed: bool) -> State:
     return State(
         real(size, 2), real(size), real(size, 2), real(size), real(size, 3), whole(size),
         whole(size), whole(),
-        whole(of=np.uint32), whole(of=np.uint32), neighbours if listed else None,
+        whole(of=np.uint32), whole(of=np.uint32), real(MOST_OBSTACLES, 5), whole(),
+        neighbours if listed else None,
     )  # fmt: skip
 
 

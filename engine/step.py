@@ -25,6 +25,7 @@ from engine.kernels.sums import Kernel
 from engine.observables import Observables, observe
 from engine.params import Params
 from engine.state import Batch, State
+from engine.surroundings import external
 
 PARAM_NAMES = tuple(f.name for f in dataclasses.fields(Params))
 
@@ -170,10 +171,14 @@ def one_timestep(
     rods = rods_of(state)
     with jax.named_scope("pair_sums"):
         sums = kernel(rods, state.n, params, state.neighbours)
+    with jax.named_scope("surroundings"):
+        push, push_torque = external(rods, state.obstacles, state.obstacle_count, params)
     with jax.named_scope("propulsion"):
         thrust, thrust_torque = propulsion(rods, params)
     with jax.named_scope("velocity"):
-        motion = update_velocity(sums.force + thrust, sums.torque + thrust_torque, params)
+        force = sums.force + thrust + push
+        torque = sums.torque + thrust_torque + push_torque
+        motion = update_velocity(force, torque, params)
     with jax.named_scope("limit"):
         share = jnp.minimum(1, most_move / jnp.maximum(tip_moves(motion, params), 1e-30))
         motion = Motion(motion.velocity * share[:, None], motion.angular * share)

@@ -13,9 +13,12 @@ from engine import schema
 
 
 def group_names() -> tuple[str, ...]:
-    """The groups of the declaration, those of live parameters first, each once."""
+    """The groups of the declaration, those of live parameters first, each once.
+
+    Not the hand's, which the mouse sets.
+    """
     fields = schema.PARAM_FIELDS + schema.SETUP_FIELDS
-    return tuple(dict.fromkeys(f.group for f in fields))
+    return tuple(dict.fromkeys(f.group for f in fields if f.group != "hand"))
 
 
 class DerivedFigures(QWidget):

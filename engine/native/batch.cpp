@@ -72,11 +72,13 @@ Result advance(const Target& target, const Params& params, const State& state, i
       break;
     }
     const Draw draw{state.id, *state.seed, *state.step};
+    const Obstacles obstacles{reinterpret_cast<const Obstacle*>(state.obstacles),
+                              *state.obstacle_count};
     const List list = workspace.list();
     crew.run(parts_of(state), [&](int64_t part) {
       const Blocks blocks(state, part);
-      outcomes[part] = target.step(params, workspace.now(), workspace.next(), list, draw, most_move,
-                                   *state.n, blocks.begin, blocks.end);
+      outcomes[part] = target.step(params, workspace.now(), workspace.next(), list, draw, obstacles,
+                                   most_move, *state.n, blocks.begin, blocks.end);
     });
     const Outcome outcome = together(outcomes);
     result.ok = outcome.good;

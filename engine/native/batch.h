@@ -15,6 +15,8 @@ struct State {
   int32_t *id, *row;
   int32_t* n;
   uint32_t *step, *seed;
+  float* obstacles;
+  int32_t* obstacle_count;
   int32_t *table, *used;
   float *list_pos, *list_theta, *made_for, *skin;
   int32_t *age, *builds;

@@ -13,7 +13,7 @@
 #include "xla/ffi/api/ffi.h"
 
 // Counts the changes of what is called and of its arguments; `VERSION` in library.py must be equal.
-#define BACSIM_NATIVE_VERSION 2
+#define BACSIM_NATIVE_VERSION 3
 
 namespace bacsim {
 namespace {
@@ -71,7 +71,7 @@ class Taken {
 using Arguments = Taken<ffi::RemainingArgs>;
 using Results = Taken<ffi::RemainingRets>;
 
-constexpr size_t STATE_ARRAYS = 21, TABLE = 10;
+constexpr size_t STATE_ARRAYS = 23, TABLE = 12;
 
 template <class Buffers>
 State state_in(Taken<Buffers>& taken) {
@@ -89,6 +89,8 @@ State state_in(Taken<Buffers>& taken) {
   state.n = taken.template array<ffi::S32>({});
   state.step = taken.template array<ffi::U32>({});
   state.seed = taken.template array<ffi::U32>({});
+  state.obstacles = taken.template array<ffi::F32>({MOST_OBSTACLES, OBSTACLE_NUMBERS});
+  state.obstacle_count = taken.template array<ffi::S32>({});
   state.table = taken.template array<ffi::S32>({size / BLOCK, slots, BLOCK});
   state.used = taken.template array<ffi::S32>({size / BLOCK});
   state.list_pos = taken.template array<ffi::F32>({size, 2});
@@ -145,6 +147,8 @@ State state_through(Arguments& arguments, Results& results) {
       std::memcpy(to.untyped_data(), from.untyped_data(), from.size_bytes());
   }
   check(state);
+  if (*state.obstacle_count < 0 || *state.obstacle_count > MOST_OBSTACLES)
+    throw Refused{"there are more obstacles than places for them"};
   return state;
 }
 

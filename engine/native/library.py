@@ -16,7 +16,7 @@ import jax
 
 NAME = "bacsim_native"
 # Counts the changes of what is called and of its arguments, as in ffi.cpp.
-VERSION = 2
+VERSION = 3
 # No machine has as many cores.
 MOST_THREADS = 4096
 HANDLERS = ("bacsim_advance", "bacsim_build", "bacsim_sums")
@@ -25,7 +25,8 @@ HANDLERS = ("bacsim_advance", "bacsim_build", "bacsim_sums")
 # regularisation of the contact points, comes after them.
 PARAMS = (
     "space_size", "length", "radius", "k_cc", "gamma", "F_prop", "T_prop", "w_d", "w_a",
-    "sensing_range", "activity_thresh", "activity_width", "tau_a", "D_r", "D_t", "dt",
+    "sensing_range", "activity_thresh", "activity_width", "tau_a", "D_r", "D_t", "push_x",
+    "push_y", "push_range", "push_force", "dt",
 )  # fmt: skip
 
 

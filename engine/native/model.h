@@ -22,7 +22,8 @@ constexpr int WINDOW = 512;
 // The live parameters, in the order of `PARAMS` in library.py.
 struct Params {
   float space_size, length, radius, k_cc, gamma, F_prop, T_prop, w_d, w_a, sensing_range,
-      activity_thresh, activity_width, tau_a, D_r, D_t, dt, epsilon;
+      activity_thresh, activity_width, tau_a, D_r, D_t, push_x, push_y, push_range, push_force, dt,
+      epsilon;
 };
 
 // Place and direction of a rod, which pairs read together.
@@ -46,6 +47,18 @@ struct List {
   int64_t slots;
   const float *x, *y, *theta;  // where rods were when it was built
   float skin;
+};
+
+// Room for obstacles, as in engine/obstacle.py.
+constexpr int MOST_OBSTACLES = 64, OBSTACLE_NUMBERS = 5;
+
+struct Obstacle {
+  float x, y, half_width, half_height, radius;
+};
+
+struct Obstacles {
+  const Obstacle* all;
+  int32_t count;
 };
 
 // What the random numbers of a step are made of.
@@ -93,7 +106,7 @@ struct Target {
   // One step of blocks begin … end - 1, from `from` to `to`. A rod's tip goes no farther than
   // `most_move`. `count` are rods, the rest empty.
   Outcome (*step)(const Params&, const Rods& from, const Rods& to, const List&, const Draw&,
-                  float most_move, int32_t count, int64_t begin, int64_t end);
+                  const Obstacles&, float most_move, int32_t count, int64_t begin, int64_t end);
 
   // Whether no point of a rod has moved by more than half the skin since the list was built.
   bool (*is_current)(const Params&, const Rods&, const List&, int64_t begin, int64_t end);

@@ -8,6 +8,7 @@
 #include "interaction.h"
 #include "lanes.h"
 #include "model.h"
+#include "surroundings.h"
 
 namespace bacsim {
 namespace BACSIM_TARGET {
@@ -159,11 +160,12 @@ struct Tally {
 };
 
 // One step of WIDTH rods.
-void step_of(const Params& params, const Pair& pair, const Motion& motion, const Rods& from,
-             const Rods& to, const List& list, const Draw& draw, int32_t count, int64_t first,
-             Outcome& outcome, Tally& tally) {
+void step_of(const Params& params, const Pair& pair, const Motion& motion,
+             const Surroundings& surroundings, const Rods& from, const Rods& to, const List& list,
+             const Draw& draw, int32_t count, int64_t first, Outcome& outcome, Tally& tally) {
   const Four at = places(from.place + first);
-  const Total sums = sums_of(pair, from, at, list, first);
+  Total sums = sums_of(pair, from, at, list, first);
+  if (surroundings.any()) surroundings.add(at, sums);
   const Float before = load<Float>(from.activity + first);
   const Float thrust = motion.thrust * before;
   Float vx = (sums.force_x + thrust * at.c) * motion.per_drag;
@@ -199,13 +201,16 @@ void step_of(const Params& params, const Pair& pair, const Motion& motion, const
 }
 
 Outcome step(const Params& params, const Rods& from, const Rods& to, const List& list,
-             const Draw& draw, float most_move, int32_t count, int64_t begin, int64_t end) {
+             const Draw& draw, const Obstacles& obstacles, float most_move, int32_t count,
+             int64_t begin, int64_t end) {
   const Pair pair(params);
   const Motion motion(params, most_move);
+  const Surroundings surroundings(params, pair, obstacles);
   Outcome outcome{true, true, 0, 0, 0};
   Tally tally{all(-1.0f), Float{}, Int{}};
   for (int64_t first = begin * BLOCK; first < end * BLOCK; first += WIDTH)
-    step_of(params, pair, motion, from, to, list, draw, count, first, outcome, tally);
+    step_of(params, pair, motion, surroundings, from, to, list, draw, count, first, outcome,
+            tally);
   tally.reduce_to(outcome);
   return outcome;
 }

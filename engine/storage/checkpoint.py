@@ -13,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from engine import schema
+from engine.obstacle import Obstacle
 from engine.schema import ParameterError
 from engine.snapshot import Checkpoint, Start
 from engine.storage.atomic import whole_file
@@ -50,6 +51,7 @@ def save(
         "began": {**schema.to_mapping(setup, params), "start": None},
         **{name: getattr(kept, name) for name in _PLAIN},
         "observables": dict(kept.observables), "capacity": list(kept.capacity),
+        "obstacles": [one.values for one in kept.obstacles],
     }  # fmt: skip
     arrays = {_STATE + name: array for name, array in kept.arrays.items()}
     arrays[_IDS] = kept.ids
@@ -131,6 +133,7 @@ def _checkpoint(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> C
         observables={str(n): float(v) for n, v in about["observables"].items()},
         arrays={n.removeprefix(_STATE): a for n, a in arrays.items() if n.startswith(_STATE)},
         began=(first_setup, first_params, start),
+        obstacles=tuple(Obstacle.from_values(one) for one in about["obstacles"]),
     )  # fmt: skip
 
 

@@ -222,6 +222,8 @@ def test_a_step_that_cannot_be_trusted_changes_nothing_and_names_the_rod():
     [
         (lambda s: s._replace(n=jnp.int32(400)), "more rods than places"),
         (lambda s: s._replace(n=jnp.int32(-1)), "more rods than places"),
+        (lambda s: s._replace(obstacle_count=jnp.int32(65)), "more obstacles than places"),
+        (lambda s: s._replace(obstacle_count=jnp.int32(-1)), "more obstacles than places"),
         (lambda s: s._replace(theta=s.theta[:-1]), "whole blocks"),
         (lambda s: s._replace(theta=s.theta.astype(jnp.int32)), "dtype"),
         (lambda s: s._replace(rest=s.rest[:, :2]), "shape"),
@@ -233,8 +235,8 @@ def test_a_step_that_cannot_be_trusted_changes_nothing_and_names_the_rod():
         (lambda s: with_lists(s, used=s.neighbours.used.at[1].set(-2)), "longer than its room"),
     ],
     ids=[
-        "too many", "negative", "odd size", "whole numbers", "two columns", "few ids", "few blocks",
-        "unknown rod", "rod -1", "long list", "negative list",
+        "too many", "negative", "obstacles", "obstacles -1", "odd size", "whole numbers",
+        "two columns", "few ids", "few blocks", "unknown rod", "rod -1", "long list", "negative list",
     ],
 )  # fmt: skip
 def test_malformed_arrays_are_refused_and_the_process_lives(changed, why):
