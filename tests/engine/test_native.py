@@ -236,7 +236,8 @@ def test_a_step_that_cannot_be_trusted_changes_nothing_and_names_the_rod():
     ],
     ids=[
         "too many", "negative", "obstacles", "obstacles -1", "odd size", "whole numbers",
-        "two columns", "few ids", "few blocks", "unknown rod", "rod -1", "long list", "negative list",
+        "two columns", "few ids", "few blocks", "unknown rod", "rod -1", "long list",
+        "negative list",
     ],
 )  # fmt: skip
 def test_malformed_arrays_are_refused_and_the_process_lives(changed, why):
