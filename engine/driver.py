@@ -3,19 +3,20 @@
 
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import SupportsIndex
 
 import numpy as np
-from jaxtyping import Bool, Int32
+from jaxtyping import Bool, Float32, Int32
 from numpy.typing import ArrayLike
 
 from engine import schema
 from engine.capacity import Capacity
 from engine.checkpoint import arrays_of, state_from
 from engine.current import Begun, Current, names, uploaded
-from engine.kernels import Choice, check_runs_here, reason_now, resolve
+from engine.kernels import Choice, check_runs_here, is_listed, reason_now, resolve
+from engine.measures import Meter, list_kernel
 from engine.native.library import default_threads
 from engine.obstacle import Obstacle, checked_obstacles
 from engine.params import Params, Setup
@@ -105,6 +106,8 @@ class Driver:
     ) -> None:
         self._while_relaxing = while_relaxing
         self._runner = Runner(on_compile, threads or default_threads())
+        self._on_compile = on_compile
+        self._meter: Meter | None = None
 
     @property
     def setup(self) -> Setup:
@@ -185,6 +188,25 @@ class Driver:
     def snapshot(self) -> Snapshot:
         """The current state; costs nothing."""
         return self._now.snapshot
+
+    def measure(
+        self, names: Iterable[str], of: Snapshot | None = None
+    ) -> Mapping[str, Float32[np.ndarray, "rods"]]:
+        """Measures of every rod (N,), by name (see `engine.snapshot.MEASURES`).
+
+        Of the present state, or of the rods of another snapshot under its parameters. Compiles at
+        the first time only, and where rods are so many, or lists so long, that arrays are outgrown.
+        Raises `ParameterError` for an unknown name, and where there is no memory.
+        """
+        now = self._whole() if of is None else self._now
+        kernel = now.choice.kernel if is_listed(now.choice.kernel) else list_kernel(now.setup)
+        if self._meter is None or self._meter.kernel != kernel:
+            runner = self._runner
+            self._meter = Meter(kernel, runner.threads, self._on_compile, runner.note)
+        if of is None and is_listed(now.choice.kernel):
+            capacity = now.held.program.capacity
+            return self._meter.of_run(now.held.state, capacity, now.packed, names)
+        return self._meter.of_snapshot(of or now.snapshot, names)
 
     def set(self, **values: object) -> None:
         """Change live parameters; they act on the next step and compile nothing.

@@ -7,7 +7,12 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float
 
-from engine.geometry import CONTACT_EPSILON, closest_points, periodic_displacement
+from engine.geometry import (
+    CONTACT_EPSILON,
+    ContactPoints,
+    closest_points,
+    periodic_displacement,
+)
 from engine.params import Params
 
 Scalar = Float[Array, "..."]
@@ -35,6 +40,16 @@ class PairTerm(NamedTuple):
     sensed: Scalar
 
 
+def contact_points(main: Rod, neighb: Rod, params: Params) -> ContactPoints:
+    """Where `main` and the nearest image of `neighb` touch, or would."""
+    return closest_points(
+        periodic_displacement(main.x - neighb.x, params.space_size),
+        periodic_displacement(main.y - neighb.y, params.space_size),
+        main.cos, main.sin, neighb.cos, neighb.sin,
+        params.length, CONTACT_EPSILON * (2 * params.radius / params.length) ** 2,
+    )  # fmt: skip
+
+
 def single_pair_interaction(
     main: Rod, neighb: Rod, params: Params, same: Bool[Array, "..."]
 ) -> PairTerm:
@@ -44,12 +59,7 @@ def single_pair_interaction(
     × F. Sensing: w_d + w_a activity where |e| < sensing_range, else 0 (both ours, docs/model.md).
     `same` is true where both are the same rod, which takes nothing from itself.
     """
-    contact = closest_points(
-        periodic_displacement(main.x - neighb.x, params.space_size),
-        periodic_displacement(main.y - neighb.y, params.space_size),
-        main.cos, main.sin, neighb.cos, neighb.sin,
-        params.length, CONTACT_EPSILON * (2 * params.radius / params.length) ** 2,
-    )  # fmt: skip
+    contact = contact_points(main, neighb, params)
     # A rod is infinitely far from itself: masked before any division, in force and sensing alike.
     squared = jnp.where(same, jnp.inf, contact.x * contact.x + contact.y * contact.y)
     width = 2 * params.radius

@@ -109,18 +109,24 @@ def compile_program(
         jax.ShapeDtypeStruct((), np.float32),
     )
     step = partial(advance, steps=steps_for(kernel, capacity, threads))
+    compiled, record = compiled_ahead(jax.jit(step, donate_argnums=0), arguments, reason)
+    memory = compiled.memory_analysis()
+    temp_bytes = memory.temp_size_in_bytes if memory else 0
+    if kernel == "native":
+        temp_bytes += BYTES_A_ROD * capacity.rods
+    _require(setup, kernel, temp_bytes)
+    return Program(capacity, kernel, compiled, temp_bytes, record)
+
+
+def compiled_ahead(function: Any, arguments: tuple, reason: str) -> tuple[Any, CompileRecord]:
+    """A function that was made by `jax.jit`, compiled for shapes, and what that cost."""
     # Twice the lanes where the CPU has AVX-512; XLA's default leaves half of each register empty.
     wide: dict[str, Any] = (
         {"xla_cpu_prefer_vector_width": 512} if jax.default_backend() == "cpu" else {}
     )
     # All is written for 32 bits; a notebook may have asked JAX for 64 elsewhere.
     with watch_compiles() as seen, jax.enable_x64(False):
-        lowered = jax.jit(step, donate_argnums=0).trace(*arguments).lower()
+        lowered = function.trace(*arguments).lower()
         compiled = lowered.compile(compiler_options=wide)
-    memory = compiled.memory_analysis()
-    temp_bytes = memory.temp_size_in_bytes if memory else 0
-    if kernel == "native":
-        temp_bytes += BYTES_A_ROD * capacity.rods
-    _require(setup, kernel, temp_bytes)
     record = CompileRecord(reason, seen.trace_s, seen.lower_s, seen.compile_s, seen.cache)
-    return Program(capacity, kernel, compiled, temp_bytes, record)
+    return compiled, record

@@ -113,6 +113,11 @@ class Runner:
         """The latest compile."""
         return self._latest if self.compiles or self.growths else None
 
+    def note(self, record: CompileRecord) -> None:
+        """Count a compile of something else than steps."""
+        self.compiles.append(record)
+        self._latest = record
+
     def program_for(
         self, old: Program | None, setup: Setup, params: Params, kernel: str
     ) -> Program:

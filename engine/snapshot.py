@@ -3,12 +3,32 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Float32, Int32
 
 from engine.obstacle import Obstacle
 from engine.params import Params, Setup
+
+
+class Measure(NamedTuple):
+    """What can be measured of each rod: its unit and its meaning."""
+
+    unit: str
+    doc: str
+
+
+# All of them follow from a state and its parameters alone; `engine.measures` computes them.
+MEASURES: Mapping[str, Measure] = {
+    "speed": Measure("l/t", "How fast the rod is driven and pushed at this moment, without noise."),
+    "local_density": Measure(
+        "", "Number of others that the rod senses, whose core line is nearer than sensing_range."
+    ),
+    "overlap": Measure("", "Its largest overlap with another rod, in body widths; 0 is none."),
+    "contacts": Measure("", "Number of rods that it overlaps with."),
+    "cluster": Measure("", "Number of rods that hang together with it by contacts, itself too."),
+}
 
 
 @dataclass(frozen=True)
@@ -18,7 +38,8 @@ class Snapshot:
     `rods` (N, 4) float32 holds x, y, theta, activity of each rod, in order of `ids`; `time` is
     simulated time; `observables` are those of `engine.observables`, taken at this step. `ids` (N,)
     names each rod for as long as it lives, None where they are 0 … N - 1. `obstacles` are those of
-    now.
+    now. `measures` holds those of `MEASURES` that were asked for, (N,) float32 each: 4 bytes a rod
+    more.
     """
 
     rods: Float32[np.ndarray, "rods 4"]
@@ -28,6 +49,7 @@ class Snapshot:
     observables: Mapping[str, float] = field(default_factory=dict)
     ids: Int32[np.ndarray, "rods"] | None = None
     obstacles: tuple[Obstacle, ...] = ()
+    measures: Mapping[str, Float32[np.ndarray, "rods"]] = field(default_factory=dict)
 
     @property
     def n(self) -> int:

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What each rod is like at one moment: measures of rods, on demand, beside the frame path.
+
+They come from small programs of their own, compiled when first asked for. Parameters are traced, so
+that no edit compiles. Neighbour lists are the run's where they are current, and are built in the
+same way where they are not, so time and memory grow with the number of rods. A run that is measured
+keeps its bits.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Bool, Float, Float32, Int
+
+from engine.capacity import Capacity, Demand, capacity_for, grown
+from engine.interaction import Rod, contact_points
+from engine.kernels import native, resolve
+from engine.kernels.gather import gather
+from engine.kernels.neighbour_search import with_list
+from engine.kernels.neighbours import is_current, per_particle_sum
+from engine.kernels.sums import Kernel
+from engine.params import Params, Setup
+from engine.program import check_memory, compiled_ahead
+from engine.schema import ParameterError
+from engine.snapshot import MEASURES, Snapshot, Start
+from engine.state import State, state_shapes, to_device, with_capacity
+from engine.step import (
+    PARAM_NAMES,
+    Packed,
+    alive,
+    pack,
+    propulsion,
+    rods_of,
+    speed,
+    unpack,
+    update_velocity,
+)
+from engine.timing import CompileRecord
+
+# Which measures come from sums over neighbours, and which from looking at each contact.
+_SUMMED, _TOUCHING = ("speed", "local_density"), ("overlap", "contacts", "cluster")
+
+
+class Meter:
+    """Measures rods, in order of the rows of a snapshot.
+
+    `kernel` is `native` or `neighbours`: whose code it is, and how the lists are laid out that
+    `of_run` is given. `on_compile` is called with the reason before each compile, `note` with what
+    it cost.
+    """
+
+    def __init__(
+        self,
+        kernel: str,
+        threads: int,
+        on_compile: Callable[[str], None] = lambda _: None,
+        note: Callable[[CompileRecord], None] = lambda _: None,
+    ) -> None:
+        self.kernel = kernel
+        self._threads = threads
+        self._on_compile = on_compile
+        self._note = note
+        self._programs: dict[tuple[str, Capacity], Any] = {}
+        self._room: Capacity | None = None
+
+    def of_snapshot(
+        self, snapshot: Snapshot, names: Iterable[str]
+    ) -> dict[str, Float32[np.ndarray, "rods"]]:
+        """`names`, of `MEASURES`, of a state that no run need have on the device; see `of_run`."""
+        room = capacity_for(snapshot.n, snapshot.params, jax.default_backend(), self.kernel)
+        if self._room is not None and self._room.rods == room.rods:
+            room = self._room  # else a parameter that changes would compile
+        check_memory(Setup(rods=snapshot.n), self.kernel, room)
+        state = to_device(Start.of(snapshot), snapshot.params, room, listed=True)
+        packed = jax.device_put(pack(snapshot.params))
+        return self.of_run(state, room, packed, names)
+
+    def of_run(
+        self, state: State, room: Capacity, packed: Packed, names: Iterable[str]
+    ) -> dict[str, Float32[np.ndarray, "rods"]]:
+        """`names`, of `MEASURES`, of the rods of a run in arrays of the size `room`.
+
+        `state`, which has a list, and the parameters stay as they are. Raises `ParameterError` for
+        a name that is unknown, and where there is no memory.
+        """
+        wanted = checked_names(names)
+        if not wanted:
+            return {}
+        state, room = self._listed(state, room, packed)
+        n, row = int(state.n), np.asarray(state.row)
+        found: dict[str, Any] = {}
+        if any(name in _SUMMED for name in wanted):
+            found |= jax.device_get(self._program("sums", room)(state, packed)._asdict())
+        if any(name in _TOUCHING for name in wanted):
+            touching: _Touching = self._program("contacts", room)(state, packed)
+            found |= {"overlap": touching.overlap, "contacts": touching.contacts}
+            if "cluster" in wanted:
+                found["cluster"] = _cluster_sizes(touching, n)
+        measured = {}
+        for name in wanted:
+            by_row = np.empty(len(row), np.float32)
+            by_row[row] = found[name]
+            measured[name] = by_row[:n]
+        return measured
+
+    def _listed(self, state: State, room: Capacity, packed: Packed) -> tuple[State, Capacity]:
+        """`state` with a list that is current, in larger arrays where it would not fit."""
+        if self._program("current", room)(state, packed):
+            return state, room
+        while True:
+            built, fits = self._program("list", room)(state, packed)
+            if fits:
+                self._room = room
+                return built, room
+            asks = built.neighbours
+            larger = grown(room, Demand(int(asks.most), int(asks.candidates)))
+            check_memory(Setup(rods=int(state.n)), self.kernel, larger)
+            state, room = with_capacity(state, larger), larger
+
+    def _program(self, name: str, room: Capacity) -> Any:
+        """The program of that name for arrays of the size `room`."""
+        if (name, room) not in self._programs:
+            self._on_compile("measures")
+            # Programs for other numbers of rods would only take memory.
+            kept = self._programs.items()
+            self._programs = {key: made for key, made in kept if key[1].rods == room.rods}
+            shapes = (
+                state_shapes(room, listed=True),
+                tuple(jax.ShapeDtypeStruct((), np.float32) for _ in PARAM_NAMES),
+            )
+            function = jax.jit(self._function(name, room))
+            program, record = compiled_ahead(function, shapes, "measures")
+            self._note(record)
+            self._programs[name, room] = program
+        return self._programs[name, room]
+
+    def _function(self, name: str, room: Capacity) -> Callable:
+        by_native = self.kernel == "native"
+        if name == "current":
+            return _is_current
+        if name == "list":
+            by_jax = partial(with_list, words=room.words)
+            build = partial(native.with_list, threads=self._threads) if by_native else by_jax
+            return partial(_with_list, build=build)
+        if name == "sums":
+            summed = partial(native.per_particle_sum, threads=self._threads)
+            return partial(_sums, kernel=summed if by_native else per_particle_sum)
+        return _touching
+
+
+def list_kernel(setup: Setup) -> str:
+    """Whose neighbour lists rods of `setup` are measured with where a run keeps none."""
+    return resolve(replace(setup, kernel="neighbours")).kernel
+
+
+def checked_names(names: Iterable[str]) -> tuple[str, ...]:
+    """`names` once each. Raises `ParameterError` for one that is none of `MEASURES`."""
+    wanted = tuple(dict.fromkeys(names))
+    for name in wanted:
+        if name not in MEASURES:
+            raise ParameterError(
+                "measures", name, "is unknown", f"Use some of {', '.join(MEASURES)}."
+            )
+    return wanted
+
+
+def _is_current(state: State, packed: Packed) -> Bool[Array, ""]:
+    assert state.neighbours is not None
+    return is_current(state.neighbours, state.pos, state.theta, unpack(packed))
+
+
+def _with_list(
+    state: State, packed: Packed, *, build: Callable[[State, Params], tuple[State, Array]]
+) -> tuple[State, Bool[Array, ""]]:
+    return build(state, unpack(packed))
+
+
+class _Sums(NamedTuple):
+    speed: Float[Array, "rods"]
+    local_density: Float[Array, "rods"]
+
+
+def _sums(state: State, packed: Packed, *, kernel: Kernel) -> _Sums:
+    """Speed, and what is sensed where a neighbour counts 1 whatever its activity."""
+    params = replace(unpack(packed), w_d=jnp.float32(1), w_a=jnp.float32(0))
+    rods = rods_of(state)
+    sums = kernel(rods, state.n, params, state.neighbours)
+    thrust, _ = propulsion(rods, params)
+    return _Sums(
+        speed(update_velocity(sums.force + thrust, sums.torque, params)), sums.local_density
+    )
+
+
+class _Touching(NamedTuple):
+    """What the contacts of rods come to, and with whom they are.
+
+    `partner[k, i]` is the rod in slot k of rod i, `touches` whether they are in contact.
+    """
+
+    overlap: Float[Array, "rods"]
+    contacts: Float[Array, "rods"]
+    touches: Bool[Array, "slots rods"]
+    partner: Int[Array, "slots rods"]
+
+
+def _touching(state: State, packed: Packed) -> _Touching:
+    """Each listed pair looked at for contact, a slot of all rods at a time."""
+    assert state.neighbours is not None
+    params, rods, listed = unpack(packed), rods_of(state), state.neighbours
+    chunks, slots, chunk = listed.table.shape
+    size = chunks * chunk
+    partner = listed.table.transpose(1, 0, 2).reshape(slots, size)
+    used = jnp.repeat(listed.used, chunk, total_repeat_length=size)
+    index = jnp.arange(size)
+    there = alive(state)
+    width = 2 * params.radius
+
+    def look(k: Array, overlaps: Array) -> Array:
+        j = lax.dynamic_index_in_dim(partner, k, keepdims=False)
+        pair = there & (k < used) & (j != index)
+        j = jnp.where(pair, j, index)
+        at = contact_points(rods, Rod(*[gather(values, j) for values in rods]), params)
+        distance = jnp.sqrt(at.x * at.x + at.y * at.y)
+        overlap = jnp.where(pair, jnp.maximum(0, 1 - distance / width), 0)
+        return lax.dynamic_update_index_in_dim(overlaps, overlap, k, 0)
+
+    overlaps = lax.fori_loop(0, jnp.max(used), look, jnp.zeros((slots, size), jnp.float32))
+    touches = overlaps > 0
+    contacts = jnp.sum(touches, axis=0).astype(jnp.float32)
+    return _Touching(jnp.max(overlaps, axis=0, initial=0), contacts, touches, partner)
+
+
+def _cluster_sizes(touching: _Touching, n: int) -> Float32[np.ndarray, "rods"]:
+    """How many rods hang together with each. On the host, where a graph is walked fastest."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    touches, partner = np.asarray(touching.touches), np.asarray(touching.partner)
+    size = touches.shape[1]
+    pairs = np.flatnonzero(touches)
+    of, with_ = pairs % size, partner.reshape(-1)[pairs]
+    graph = coo_array((np.ones(len(of), np.int8), (of, with_)), (size, size))
+    _, label = connected_components(graph, directed=False)
+    return np.bincount(label)[label].astype(np.float32)
