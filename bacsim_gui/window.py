@@ -10,9 +10,10 @@ from types import TracebackType
 import platformdirs
 from PyQt6.QtCore import QSize, Qt, QTimer, QUrl
 from PyQt6.QtGui import QCloseEvent, QDesktopServices, QResizeEvent, QShowEvent
-from PyQt6.QtWidgets import QDockWidget, QLabel, QMainWindow, QVBoxLayout, QWidget
+from PyQt6.QtWidgets import QLabel, QMainWindow, QVBoxLayout, QWidget
 
 from bacsim_gui import presets, theme
+from bacsim_gui.arrangement import Arrangement
 from bacsim_gui.background import Background
 from bacsim_gui.canvas import RodCanvas
 from bacsim_gui.documents import Opened
@@ -40,8 +41,6 @@ from engine.snapshot import Checkpoint, Snapshot
 log = logging.getLogger(__name__)
 
 REFRESH_MS = 200
-# From this width on the parameters and the statistics stand beside the picture at the same time.
-WIDE = 1400
 # Settings of a recording that may be refused; the parameters have their own place for that.
 SETTINGS = ("width", "height", "fps", "time_a_frame", "delay", "until", "keep")
 
@@ -84,7 +83,7 @@ class Window(QMainWindow):
         self.frame: Frame | None = None
         self._frames_to_go = frames
         self._screenshot = screenshot
-        self._closing = self._arranged = self._wide = False
+        self._closing = self._started = False
         self._acknowledged = 0
         self._told = Status()
         self._rate = FrameRate()
@@ -124,13 +123,13 @@ class Window(QMainWindow):
         self.parameters = ParameterPanel()
         self.statistics, self.view_panel = StatisticsPanel(), ViewPanel()
         self.recording = RecordingPanel()
-        self.observe = Column()
-        for group in (self.statistics, self.view_panel, self.recording):
-            self.observe.add(group)
-        self.docks = (
-            self._dock("Parameters", self.parameters, theme.PANEL_WIDTH),
-            self._dock("Statistics, view, recording", self.observe, theme.SIDE_WIDTH),
-        )
+        self.arrangement = Arrangement(self)
+        self.arrangement.add("Parameters", self.parameters, theme.PANEL_WIDTH)
+        for title, group in (
+            ("Statistics", self.statistics), ("View", self.view_panel),
+            ("Recording", self.recording),
+        ):  # fmt: skip
+            self.arrangement.add(title, Column(group), theme.SIDE_WIDTH)
         self.status_bar = StatusBar(device_note)
         self.setStatusBar(self.status_bar)
         self._timer = QTimer(self)
@@ -141,15 +140,7 @@ class Window(QMainWindow):
             self, self.session, self.canvas, self.scrubber, lambda: self.shown,
             lambda: self.engine.status, self.reading,
         )  # fmt: skip
-        add_menus(self, self.files, self.docks, self.canvas.reset_view)
-
-    def _dock(self, title: str, content: QWidget, width: int) -> QDockWidget:
-        dock = QDockWidget(title)
-        dock.setObjectName(title)
-        content.setMinimumWidth(max(width, content.minimumSizeHint().width()))
-        dock.setWidget(content)
-        self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, dock)
-        return dock
+        add_menus(self, self.files, self.arrangement.docks, self.canvas.reset_view)
 
     def _connect(self) -> None:
         """All connections, in the order of the data."""
@@ -296,9 +287,6 @@ class Window(QMainWindow):
             self.waiting.setText(text)
             self._place_waiting()
 
-    def _show_recording(self) -> None:
-        self.observe.ensureWidgetVisible(self.recording.record)
-
     def _place_waiting(self) -> None:
         picture = self.canvas.native.geometry()
         self.waiting.adjustSize()
@@ -382,8 +370,8 @@ class Window(QMainWindow):
             step = 0 if self.frame is None else self.frame.snapshot.step
             self.session.start_movie(self.canvas.view, self.K, step)
             if self.session.movie is not None:
-                # Its progress and its end are to be seen, wherever the column stands.
-                QTimer.singleShot(0, self._show_recording)
+                # Its progress and its end are to be seen.
+                self.arrangement.show_panel(self.recording)
 
     def _go_on(self) -> None:
         if self.frame is not None and self.session.looking is not None:
@@ -395,9 +383,9 @@ class Window(QMainWindow):
 
     def showEvent(self, a0: QShowEvent | None) -> None:  # noqa: D102
         super().showEvent(a0)
-        if not self._arranged:
-            self._arranged = True
-            self._arrange()
+        if not self._started:
+            self._started = True
+            self.arrangement.follow_size()
             self.canvas.native.setFocus()
             self._timer.start()
             if self._opened is not None:
@@ -411,23 +399,10 @@ class Window(QMainWindow):
             # Qt makes the context of OpenGL with the first paint.
             QTimer.singleShot(1000, self._look_for_opengl)
 
-    def _arrange(self) -> None:
-        parameters, observe = self.docks
-        self._wide = self.width() >= WIDE
-        if any(dock.isFloating() for dock in self.docks):
-            return  # the user has arranged them
-        if self._wide:
-            self.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, observe)
-            self.resizeDocks([observe], [theme.SIDE_WIDTH], Qt.Orientation.Horizontal)
-        else:
-            self.tabifyDockWidget(parameters, observe)
-            parameters.raise_()
-        self.resizeDocks([parameters], [theme.PANEL_WIDTH], Qt.Orientation.Horizontal)
-
     def resizeEvent(self, a0: QResizeEvent | None) -> None:  # noqa: D102
         super().resizeEvent(a0)
-        if self._arranged and (self.width() >= WIDE) != self._wide:
-            self._arrange()
+        if self._started:
+            self.arrangement.follow_size()
         self._place_waiting()
 
     def closeEvent(self, a0: QCloseEvent | None) -> None:  # noqa: D102

@@ -26,12 +26,10 @@ class Group(QCollapsible):
         self.setDuration(0)
         self.setFrameShape(QFrame.Shape.NoFrame)
         button = self.toggleButton()
-        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        button.setStyleSheet(
-            f"QPushButton {{ text-align: left; border: none; background: transparent;"
-            f" padding: 5px 0; color: {theme.TEXT}; font-weight: 600; }}"
-            f"QPushButton:hover {{ color: {theme.ACCENT}; }}"
-        )
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        # It has a style sheet of its own, of fixed colours.
+        button.setStyleSheet("")
+        button.setProperty("role", "fold")
         outer = self.layout()
         if outer is not None:
             outer.setContentsMargins(0, 0, 0, 0)
@@ -59,7 +57,7 @@ class Group(QCollapsible):
         line = QHBoxLayout(row)
         line.setContentsMargins(0, 1, 4, 1)
         title = label(name, "value")
-        title.setFixedWidth(theme.SIDE_NAME_WIDTH)
+        theme.fix_width(title, theme.SIDE_NAME_WIDTH)
         line.addWidget(title)
         line.addWidget(widget, 1)
         row.setToolTip(tip)
@@ -68,9 +66,12 @@ class Group(QCollapsible):
 
 
 class Column(QScrollArea):
-    """A column of groups that scrolls up and down, never sideways."""
+    """A column of groups that scrolls up and down, never sideways.
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    Alone in it, the group `only` needs no title: the dock of the column has it.
+    """
+
+    def __init__(self, only: Group | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -81,6 +82,9 @@ class Column(QScrollArea):
         self._rows.setSpacing(2)
         self._rows.addStretch(1)
         self.setWidget(inside)
+        if only is not None:
+            only.toggleButton().hide()
+            self.add(only)
 
     def add(self, widget: QWidget) -> None:
         """Put a group at the end of the column."""

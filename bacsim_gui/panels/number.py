@@ -35,12 +35,20 @@ class NumberField(QLineEdit):
         self._unit = unit
         self._value: Value = ""
         self.setAlignment(Qt.AlignmentFlag.AlignRight)
-        width = self.fontMetrics().horizontalAdvance(unit)
-        self.setTextMargins(0, 0, width + 5 if unit else 0, 0)
+        self._make_room()
         self.editingFinished.connect(self._enter)
 
     def sizeHint(self) -> QSize:  # noqa: D102
-        return QSize(theme.FIELD_WIDTH, super().sizeHint().height())
+        return QSize(theme.scaled(theme.FIELD_WIDTH), super().sizeHint().height())
+
+    def _make_room(self) -> None:
+        width = self.fontMetrics().horizontalAdvance(self._unit)
+        self.setTextMargins(0, 0, width + 5 if self._unit else 0, 0)
+
+    def changeEvent(self, a0: QEvent | None) -> None:  # noqa: D102
+        super().changeEvent(a0)
+        if a0 is not None and a0.type() == QEvent.Type.FontChange:
+            self._make_room()
 
     def show_value(self, value: Value) -> None:
         """Show `value`, except over what the user is typing."""
@@ -98,7 +106,7 @@ class NumberField(QLineEdit):
         super().paintEvent(a0)
         if self._unit:
             painter = QPainter(self)
-            painter.setPen(QColor(theme.MUTED))
+            painter.setPen(QColor(theme.colors().muted))
             right = self.rect().adjusted(0, 0, -7, 0)
             painter.drawText(
                 right, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, self._unit

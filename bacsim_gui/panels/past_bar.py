@@ -93,7 +93,7 @@ class PastBar(QFrame):
         box = QWidget()
         box.setLayout(words)
         words.setContentsMargins(0, 0, 0, 0)
-        box.setFixedWidth(theme.PAST_WIDTH)
+        theme.fix_width(box, theme.PAST_WIDTH)
         self.slider = _Scrub(Qt.Orientation.Horizontal)
         self.slider.setMinimumWidth(60)
         self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

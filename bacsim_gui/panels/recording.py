@@ -6,6 +6,7 @@ from pathlib import Path
 from PyQt6.QtCore import QSignalBlocker, Qt, pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
+from bacsim_gui import theme
 from bacsim_gui.movie_formats import QUALITIES
 from bacsim_gui.panels.layout import Choice, Group, label
 from bacsim_gui.panels.number import NumberField
@@ -112,7 +113,9 @@ class RecordingPanel(Group):
         self.kind.setToolTip(KINDS[settings.kind][1])
         metrics = self.folder.fontMetrics()
         path = str(settings.folder)
-        self.folder.setText(metrics.elidedText(path, Qt.TextElideMode.ElideMiddle, 190))
+        self.folder.setText(
+            metrics.elidedText(path, Qt.TextElideMode.ElideMiddle, theme.scaled(190))
+        )
         self.folder.setToolTip(path)
         for name in ("quality", "size", "pixels", "fps"):
             self._rows[name].setVisible(not settings.is_trajectory)

@@ -48,7 +48,7 @@ class ParameterRow(QWidget):
         grid.setVerticalSpacing(2)
         grid.setColumnStretch(1, 1)
         self.name = QLabel()
-        self.name.setFixedWidth(theme.NAME_WIDTH)
+        theme.fix_width(self.name, theme.NAME_WIDTH)
         self.name.setTextFormat(Qt.TextFormat.RichText)
         grid.addWidget(self.name, 0, 0)
         self.slider = self.number = self.choice = None
@@ -62,16 +62,16 @@ class ParameterRow(QWidget):
             self.slider.slid.connect(lambda value: self.edited.emit(field.name, value))
             grid.addWidget(self.slider, 0, 1)
             self.number = NumberField(field.unit)
-            self.number.setFixedWidth(theme.FIELD_WIDTH)
+            theme.fix_width(self.number, theme.FIELD_WIDTH)
             self.number.typed.connect(lambda text: self.edited.emit(field.name, text))
             self.number.nudged.connect(self._nudge)
             grid.addWidget(self.number, 0, 2)
         self.back = QToolButton()
         self.back.setIcon(theme.icon("restore"))
         self.back.setIconSize(QSize(12, 12))
-        self.back.setFixedSize(20, 20)
-        self.back.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.back.setStyleSheet("QToolButton { border: none; }")
+        theme.fix_width(self.back, 20)
+        self.back.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.back.setProperty("role", "small")
         self.back.clicked.connect(lambda: self.restored.emit(field.name))
         policy = self.back.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
@@ -88,10 +88,12 @@ class ParameterRow(QWidget):
     ) -> None:
         """Show the value, whether it waits for a rebuild, and why the last one was refused."""
         self._value = value
-        mark = f' <span style="color:{theme.WARN}">●</span>' if pending else ""
+        mark = f' <span style="color:{theme.colors().warn}">●</span>' if pending else ""
         symbol = ""
         if self.field.symbol and self.field.symbol != self.field.name:
-            symbol = f' <span style="color:{theme.MUTED}">{escape(self.field.symbol)}</span>'
+            symbol = (
+                f' <span style="color:{theme.colors().muted}">{escape(self.field.symbol)}</span>'
+            )
         self.name.setText(f"{self.field.name}{symbol}{mark}")
         tip = meaning(self.field, default)
         if pending:

@@ -111,7 +111,10 @@ class StatisticsPanel(Group):
 
     def _show_speed(self, session: Session, status: Status, K: int, rate: float) -> None:
         put, stats = self.speed.put, status.stats
-        put("engine", phase_text(status, time.monotonic()))
+        looking = session.looking is not None
+        # What was measured of the present says nothing about an earlier state.
+        rate, stats = (0.0, None) if looking else (rate, stats)
+        put("engine", "looking back" if looking else phase_text(status, time.monotonic()))
         put("frames a second", f"{rate:.1f}" if rate else "–", "Frames drawn in the last second.")
         put("steps a frame K", f"{K}{' (auto)' if session.auto else ''}")
         pace = schema.pace(session.params, K * rate)
@@ -119,10 +122,14 @@ class StatisticsPanel(Group):
             "pace", f"{pace:.3g} body widths/s" if rate else "–",
             "Body widths that a fully active rod advances in a second, at the measured frame rate.",
         )  # fmt: skip
-        if stats is not None:
-            put("step time, median", seconds(stats.step_seconds), "Of a blocked batch, over its K.")
-            put("step time, p95", seconds(stats.step_seconds_p95))
-            put("rod-steps a second", big(stats.rod_steps_per_second), "Rods × steps / seconds.")
+        if stats is not None or looking:
+            median, p95, pace = (
+                (0.0, 0.0, 0.0) if stats is None
+                else (stats.step_seconds, stats.step_seconds_p95, stats.rod_steps_per_second)
+            )  # fmt: skip
+            put("step time, median", seconds(median), "Of a blocked batch, over its K.")
+            put("step time, p95", seconds(p95))
+            put("rod-steps a second", big(pace), "Rods × steps / seconds.")
 
     def _show_compile(self, status: Status) -> None:
         stats = status.stats

@@ -10,14 +10,9 @@ from superqt import QElidingLabel
 from bacsim_gui import theme
 from bacsim_gui.panels.layout import label
 from bacsim_gui.panels.recording_progress import frames_text
-from bacsim_gui.panels.statistics import WAITS, big, phase_text, seconds
+from bacsim_gui.panels.statistics import PHASES, WAITS, big, phase_text, seconds
 from bacsim_gui.seam import Frame, Status
 from bacsim_gui.session import Session
-
-_COLORS = {
-    "running": theme.GOOD, "paused": theme.MUTED, "stopped": theme.MUTED,
-} | dict.fromkeys(WAITS, theme.WARN)  # fmt: skip
-
 
 # How long a word of the status bar stays; a long one longer.
 SAID_SECONDS, LETTERS_A_SECOND = 6.0, 15.0
@@ -67,9 +62,10 @@ class StatusBar(QStatusBar):
         phase = phase_text(status, time.monotonic())
         if status.phase == "running" and not session.running:
             phase = "paused"
-        if session.looking is not None:
+        looking = session.looking is not None
+        if looking:
             phase = "looking back"
-        color = _COLORS.get(status.phase, theme.MUTED)
+        color = _color(phase, status)
         self.phase.setText(f'<span style="color:{color}">●</span> {phase}')
         doing, parts = [], []
         if status.finishing is not None and status.movie is not None:
@@ -78,13 +74,15 @@ class StatusBar(QStatusBar):
             doing.append(f"recording, {frames_text(status.movie_frames)}")
         if status.autosave_problem:
             doing.append(f"no autosave: {status.autosave_problem}")
-        if frames_per_second:
+        # What was measured of the present says nothing about an earlier state.
+        if frames_per_second and not looking:
             parts.append(f"{frames_per_second:.0f} frames/s")
-        if frame is not None:
+        if frame is not None and not looking:
             parts.append(f"K {frame.K}")
-        if status.stats is not None:
+        if status.stats is not None and not looking:
             parts.append(f"{seconds(status.stats.step_seconds)} a step")
             parts.append(f"{big(status.stats.rod_steps_per_second)} rod-steps/s")
+        if status.stats is not None:
             for name, count in (
                 ("compile", status.stats.compiles), ("growth", status.stats.growths)
             ):  # fmt: skip
@@ -96,6 +94,14 @@ class StatusBar(QStatusBar):
         if text != self.device.text():
             self.device.setText(text)
             self.device.setToolTip(text)
+
+
+def _color(phase: str, status: Status) -> str:
+    """The colour of the dot before the phase."""
+    colors = theme.colors()
+    if status.phase in WAITS:
+        return colors.warn
+    return colors.good if phase == PHASES["running"] else colors.muted
 
 
 class ProblemBanner(QFrame):
