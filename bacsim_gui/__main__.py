@@ -27,6 +27,7 @@ from bacsim_gui.flags import (
 )
 from bacsim_gui.logfile import start_log
 from bacsim_gui.presets import Run
+from bacsim_gui.settings import SettingsFile, settings_path
 from bacsim_gui.timeline import TimelineError
 from engine.storage.errors import StorageError
 
@@ -48,6 +49,10 @@ def parser() -> argparse.ArgumentParser:
         "--autosave-minutes", metavar="FLOAT", default=f"{AUTOSAVE_SECONDS / 60:g}",
         help="keep the run so often in a file of its own, for File > Resume autosave; 0 for never; "
         f"default {AUTOSAVE_SECONDS / 60:g}",
+    )  # fmt: skip
+    made.add_argument(
+        "--reset-settings", action="store_true",
+        help="begin with the layout, theme and folder of the program; the old ones are put aside",
     )  # fmt: skip
     leave = made.add_argument_group("leave by itself")
     leave.add_argument("--frames", metavar="INT", help="leave after so many drawn frames")
@@ -72,6 +77,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, OSError, StorageError, TimelineError) as error:
         command.error(str(error))
     preset = "" if arguments.config is not None else arguments.preset or DEFAULT_PRESET
+    if arguments.reset_settings:
+        print(SettingsFile(settings_path()).reset(), file=sys.stderr)
     return show_window(run, preset, frames, screenshot, opened, minutes)
 
 
@@ -137,18 +144,19 @@ def show_window(
         return 1
     from PyQt6.QtWidgets import QApplication
 
-    from bacsim_gui import autosaves, theme
+    from bacsim_gui import autosaves
     from bacsim_gui.window import Window, movie_folder
 
     app = QApplication(sys.argv[:1])
     app.setApplicationName("bacsim")
-    theme.apply(app)
     autosaves.tidy()
-    # A run of so many frames is a script's.
+    # A run of so many frames is a script's: it neither follows the user's settings nor leaves any.
+    settings = settings_path() if frames is None else None
     autosave = autosaves.new_path(datetime.now()) if minutes and frames is None else None
     window = Window(
         run, preset, movie_folder=movie_folder(), frames=frames, screenshot=screenshot,
         device_note=device_note(), autosave=autosave, autosave_seconds=60 * minutes, opened=opened,
+        settings=settings,
     )  # fmt: skip
     # Without a hook of ours PyQt ends the process for any exception in a slot.
     sys.excepthook = window.report_exception

@@ -7,7 +7,7 @@ Panels that share a place are tabs, so that each is one click away at any height
 from itertools import pairwise
 
 from PyQt6.QtCore import QByteArray, QObject, Qt
-from PyQt6.QtWidgets import QDockWidget, QMainWindow, QTabWidget, QWidget
+from PyQt6.QtWidgets import QDockWidget, QMainWindow, QScrollArea, QTabWidget, QWidget
 
 from bacsim_gui import theme
 
@@ -57,12 +57,33 @@ class Arrangement(QObject):
                 dock.show()
                 dock.raise_()
 
+    def go_to(self, dock: QDockWidget) -> None:
+        """Bring a dock into sight and give it the keyboard."""
+        dock.show()
+        dock.raise_()
+        dock.activateWindow()
+        reached = [
+            widget
+            for widget in dock.findChildren(QWidget)
+            if widget.focusPolicy() & Qt.FocusPolicy.TabFocus
+            and widget.isVisibleTo(dock) and widget.isEnabled()
+        ]  # fmt: skip
+        # A panel in which nothing can be set is scrolled.
+        for widget in sorted(reached, key=lambda widget: isinstance(widget, QScrollArea))[:1]:
+            widget.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
     def follow_size(self) -> None:
         """Take note of the window's size; nothing happens to docks that the user has moved."""
         wide = self._window.width() >= theme.scaled(WIDE)
         if wide != self._wide and not self._own:
             self._wide = wide
             self._arrange(wide)
+
+    def follow_text_size(self) -> None:
+        """Give the docks room for text of another size, unless the user has arranged them."""
+        self.follow_size()
+        if not self._own and self._wide is not None:
+            self._resize(self._wide)
 
     def reset(self) -> None:
         """Give up what the user has moved or closed."""
@@ -89,7 +110,7 @@ class Arrangement(QObject):
 
     def _arrange(self, wide: bool) -> None:
         self._arranging = True
-        first, *others = self.docks
+        others = self.docks[1:]
         for dock in others:
             # Out of the tabs that they stand in.
             shown = not dock.isHidden()
@@ -99,11 +120,12 @@ class Arrangement(QObject):
         tabs = others if wide else self.docks
         for before, dock in pairwise(tabs):
             self._window.tabifyDockWidget(before, dock)
-        widths = [theme.scaled(self._widths[dock]) for dock in (first, *others[:1])]
-        self._window.resizeDocks(
-            [first, *others[:1]] if wide else [first],
-            widths if wide else widths[:1], Qt.Orientation.Horizontal,
-        )  # fmt: skip
+        self._resize(wide)
         if tabs:
             tabs[0].raise_()
         self._arranging = False
+
+    def _resize(self, wide: bool) -> None:
+        docks = self.docks[: 2 if wide else 1]
+        widths = [theme.scaled(self._widths[dock]) for dock in docks]
+        self._window.resizeDocks(docks, widths, Qt.Orientation.Horizontal)

@@ -20,6 +20,7 @@ from bacsim_gui.bootstrap import (
 from bacsim_gui.device import device_note
 from bacsim_gui.encoder import EncoderError, ffmpeg_program
 from bacsim_gui.logfile import log_path
+from bacsim_gui.settings import settings_path
 from bacsim_gui.view import View
 from engine.params import Params
 from engine.snapshot import Snapshot
@@ -39,6 +40,7 @@ def findings() -> Iterator[tuple[str, str]]:
     yield "window", _window()
     yield "pictures", _pictures()
     yield "movies", _movies()
+    yield "settings", str(settings_path() or "off (BACSIM_SETTINGS)")
     yield "log file", str(log_path("bacsim"))
 
 

@@ -1,47 +1,96 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The menus of the window."""
+"""The menus of the window. What a tool bar or a key does is in one of them too."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from PyQt6.QtGui import QAction
-from PyQt6.QtWidgets import QDockWidget, QMainWindow, QMenu, QMessageBox
+from PyQt6.QtGui import QAction, QActionGroup
+from PyQt6.QtWidgets import QMainWindow, QMenu
 
+from bacsim_gui.arrangement import Arrangement
+from bacsim_gui.desk import Desk
 from bacsim_gui.files import Files
+from bacsim_gui.panels.about import AboutDialog
+from bacsim_gui.panels.shortcuts import ShortcutsDialog
+from bacsim_gui.panels.transport import TransportBar
+from bacsim_gui.settings import TEXT_SIZES, THEMES
 
 # A text, its keys, and what it does; None is a line between.
 Entry = tuple[str, str, Callable[[], object]] | None
 
 
-def add_menus(
-    window: QMainWindow, files: Files, docks: Iterable[QDockWidget], show_all: Callable[[], None]
-) -> None:
-    """Fill the menu bar; `show_all` shows the whole box."""
-    bar = window.menuBar()
-    if bar is None:
-        return
-    _fill(window, bar.addMenu("&File"), (
+def add_file_menu(window: QMainWindow, files: Files) -> None:
+    """Add what reads and writes files."""
+    _fill(window, _menu(window, "&File"), (
         ("Open…", "Ctrl+O", files.ask_and_open),
         ("Resume autosave", "", files.resume_autosave),
         None,
         ("Save parameters…", "Ctrl+S", files.save_parameters),
         ("Save checkpoint…", "Ctrl+Shift+S", files.save_checkpoint),
         None,
-        ("Screenshot", "", files.draw),
         ("Save picture…", "Ctrl+Shift+P", files.ask_and_draw),
         None,
         ("Quit", "Ctrl+Q", window.close),
     ))  # fmt: skip
-    view = bar.addMenu("&View")
-    if view is not None:
-        for dock in docks:
-            view.addAction(dock.toggleViewAction())
-        view.addAction("Show the whole box", show_all)
-    _fill(window, bar.addMenu("&Help"), (("About bacsim", "", lambda: _about(window)),))
 
 
-def _fill(window: QMainWindow, menu: QMenu | None, entries: Iterable[Entry]) -> None:
-    if menu is None:
-        return
+def add_run_menu(window: QMainWindow, transport: TransportBar) -> None:
+    """Add what the tool bar has."""
+    menu, t = _menu(window, "&Run"), transport
+    for part in ((t.run, t.step, t.steps), (t.reset, t.new_seed), (t.record, t.shot), (t.trace,)):
+        menu.addActions(part)
+        menu.addSeparator()
+
+
+def add_view_menu(
+    window: QMainWindow, desk: Desk, arrangement: Arrangement, zooming: Iterable[QAction]
+) -> None:
+    """Add the ways to look at the picture, the panels, and the look of the window."""
+    menu = _menu(window, "&View")
+    menu.addActions(zooming)
+    menu.addSeparator()
+    panels = menu.addMenu("Panels")
+    for number, dock in enumerate(arrangement.docks, 1):
+        go = QAction(f"Go to {dock.windowTitle()}", window)
+        go.setShortcut(f"Ctrl+{number}")
+        go.triggered.connect(lambda _, dock=dock: arrangement.go_to(dock))
+        menu.addAction(go)
+        if panels is not None:
+            panels.addAction(dock.toggleViewAction())
+    if panels is not None:
+        panels.addSeparator()
+        panels.addAction("Where they belong", desk.reset_layout)
+    menu.addSeparator()
+    _choices(menu, "Theme", THEMES, desk.settings.theme, desk.set_theme)
+    sizes = [f"{size} %" for size in TEXT_SIZES]
+    chosen = f"{desk.settings.text_size} %"
+    _choices(
+        menu, "Size of text", sizes, chosen, lambda text: desk.set_text_size(int(text.split()[0]))
+    )
+    still = QAction("Reduce motion", window)
+    still.setCheckable(True)
+    still.setChecked(desk.settings.reduced_motion)
+    still.toggled.connect(desk.set_reduced_motion)
+    menu.addAction(still)
+    menu.addSeparator()
+    _fill(window, menu, (("Full screen", "F11", desk.toggle_full_screen),))
+
+
+def add_help_menu(window: QMainWindow) -> None:
+    """Add what explains."""
+    _fill(window, _menu(window, "&Help"), (
+        ("Keys", "?", lambda: ShortcutsDialog(window).show()),
+        ("About bacsim", "", lambda: AboutDialog(window).show()),
+    ))  # fmt: skip
+
+
+def _menu(window: QMainWindow, title: str) -> QMenu:
+    bar = window.menuBar()
+    menu = bar.addMenu(title) if bar is not None else None
+    assert menu is not None, "a window has a menu bar"
+    return menu
+
+
+def _fill(window: QMainWindow, menu: QMenu, entries: Iterable[Entry]) -> None:
     for entry in entries:
         if entry is None:
             menu.addSeparator()
@@ -53,10 +102,16 @@ def _fill(window: QMainWindow, menu: QMenu | None, entries: Iterable[Entry]) -> 
         menu.addAction(action)
 
 
-def _about(window: QMainWindow) -> None:
-    QMessageBox.about(
-        window, "About bacsim",
-        "<b>bacsim</b><br>A desktop laboratory for swarming bacteria.<br><br>"
-        "Free software under the GNU General Public License, version 3 or later, without any "
-        "warranty.",
-    )  # fmt: skip
+def _choices(
+    menu: QMenu, title: str, names: Sequence[str], chosen: str, choose: Callable[[str], None]
+) -> None:
+    """Add a menu of names of which one is chosen."""
+    inside = menu.addMenu(title)
+    assert inside is not None, "a menu has menus"
+    group = QActionGroup(inside)
+    for name in names:
+        action = QAction(name, group)
+        action.setCheckable(True)
+        action.setChecked(name == chosen)
+        action.triggered.connect(lambda _, name=name: choose(name))
+        inside.addAction(action)

@@ -27,10 +27,7 @@ from PyQt6.QtSvg import QSvgRenderer
 from PyQt6.QtWidgets import QApplication, QToolBar, QWidget
 
 from bacsim_gui.resources import asset_text, assets_dir
-
-CHOICES = ("system", "light", "dark")
-# Per cent of the system's own size of text.
-TEXT_SIZES = (100, 125, 150, 175, 200)
+from bacsim_gui.settings import THEMES
 
 # Widths that panels share, in pixels at the size of text that `_SAMPLE_WIDTH` was measured at.
 NAME_WIDTH = 124
@@ -89,6 +86,7 @@ LIGHT = Colors(
 )  # fmt: skip
 
 _shown = DARK
+_applied: tuple[Colors, int] | None = None
 _base_font: QFont | None = None
 
 
@@ -98,21 +96,23 @@ def colors() -> Colors:
 
 
 def chosen(choice: str, scheme: Qt.ColorScheme) -> Colors:
-    """The colours for a choice of `CHOICES`, on a desktop with this scheme; dark where it has none.
+    """The colours for a choice of `THEMES`, on a desktop with this scheme; dark where it has none.
 
     Raises:
         ValueError: no such choice.
     """
-    if choice not in CHOICES:
-        raise ValueError(f"theme = {choice!r} is unknown: use one of {', '.join(CHOICES)}.")
+    if choice not in THEMES:
+        raise ValueError(f"theme = {choice!r} is unknown: use one of {', '.join(THEMES)}.")
     light = choice == "light" or (choice == "system" and scheme == Qt.ColorScheme.Light)
     return LIGHT if light else DARK
 
 
 def apply(app: QApplication, shown: Colors = DARK, text_size: int = 100) -> None:
     """Give the whole application these colours, and letters of so many per cent of the system's."""
-    global _shown, _base_font  # noqa: PLW0603
-    _shown = shown
+    global _shown, _applied, _base_font  # noqa: PLW0603
+    if (shown, text_size) == _applied:
+        return
+    _shown, _applied = shown, (shown, text_size)
     if _base_font is None:
         _base_font = app.font()
         app.setStyle("Fusion")

@@ -16,11 +16,13 @@ from bacsim_gui import presets, theme
 from bacsim_gui.arrangement import Arrangement
 from bacsim_gui.background import Background
 from bacsim_gui.canvas import RodCanvas
+from bacsim_gui.canvas_keys import CanvasKeys
+from bacsim_gui.desk import Desk
 from bacsim_gui.documents import Opened
 from bacsim_gui.engine_thread import EngineThread
 from bacsim_gui.engine_worker import AUTOSAVE_SECONDS
 from bacsim_gui.files import Files
-from bacsim_gui.menus import add_menus
+from bacsim_gui.menus import add_file_menu, add_help_menu, add_run_menu, add_view_menu
 from bacsim_gui.movie_files import unfinished_recordings
 from bacsim_gui.pace import FrameRate
 from bacsim_gui.panels.layout import Column
@@ -35,6 +37,7 @@ from bacsim_gui.recording import Recording
 from bacsim_gui.scrubbing import Scrubber
 from bacsim_gui.seam import Frame, Movie, Problem, Status
 from bacsim_gui.session import Session
+from bacsim_gui.settings import SettingsFile
 from bacsim_gui.timeline import Timeline
 from engine.snapshot import Checkpoint, Snapshot
 
@@ -62,7 +65,8 @@ class Window(QMainWindow):
 
     With `frames` it leaves after so many drawn frames; with `screenshot` it writes a picture of
     the whole window before it leaves. Every `autosave_seconds` it keeps the run in the file
-    `autosave`, if there is one. `exit_code` is what the program should return.
+    `autosave`, if there is one. The file `settings` keeps taste and layout. `exit_code` is what the
+    program should return.
     """
 
     def __init__(
@@ -77,6 +81,7 @@ class Window(QMainWindow):
         autosave: Path | None = None,
         autosave_seconds: float = AUTOSAVE_SECONDS,
         opened: Opened | None = None,
+        settings: Path | None = None,
     ) -> None:
         super().__init__()
         self.exit_code = 0
@@ -90,7 +95,7 @@ class Window(QMainWindow):
         self.session = Session(run, movie_folder, preset)
         self.engine = EngineThread(open_recording, autosave, autosave_seconds)
         self._pictured: Snapshot | None = None
-        self._build(device_note)
+        self._build(device_note, SettingsFile(settings))
         self._connect()
         self._opened = opened
         self.session.running = opened is None or opened.run is not None
@@ -98,7 +103,7 @@ class Window(QMainWindow):
             self.session.begin()
         self._refresh()
 
-    def _build(self, device_note: str) -> None:
+    def _build(self, device_note: str, settings: SettingsFile) -> None:
         self.setWindowTitle("bacsim")
         screen = self.screen()
         fits = screen.availableGeometry().size() if screen is not None else QSize(1500, 940)
@@ -140,7 +145,12 @@ class Window(QMainWindow):
             self, self.session, self.canvas, self.scrubber, lambda: self.shown,
             lambda: self.engine.status, self.reading,
         )  # fmt: skip
-        add_menus(self, self.files, self.arrangement.docks, self.canvas.reset_view)
+        self.keys = CanvasKeys(self.canvas, lambda: self.shown, self)
+        self.desk = Desk(self, self.session, self.arrangement, settings)
+        add_file_menu(self, self.files)
+        add_run_menu(self, self.transport)
+        add_view_menu(self, self.desk, self.arrangement, self.keys.zooming)
+        add_help_menu(self)
 
     def _connect(self) -> None:
         """All connections, in the order of the data."""
@@ -183,7 +193,9 @@ class Window(QMainWindow):
         engine.failed.connect(self._engine_failed)
         engine.finished.connect(self._engine_finished)
         # files → status bar, end
-        self.files.told.connect(self.status_bar.say)
+        for telling in (self.files, self.desk):
+            telling.told.connect(self.status_bar.say)
+        self.desk.changed.connect(session.changed)
         for background in (self.reading, self.files.drawing):
             background.idle.connect(self._close_if_wanted)
         # picture → engine
@@ -385,7 +397,7 @@ class Window(QMainWindow):
         super().showEvent(a0)
         if not self._started:
             self._started = True
-            self.arrangement.follow_size()
+            self.desk.begin()
             self.canvas.native.setFocus()
             self._timer.start()
             if self._opened is not None:
@@ -419,6 +431,7 @@ class Window(QMainWindow):
                 a0.ignore()
         else:
             self._timer.stop()
+            self.desk.keep()
             for background in (self.reading, self.files.drawing):
                 background.end()
             super().closeEvent(a0)

@@ -11,6 +11,8 @@ from pathlib import Path
 # Before anything imports JAX. A compile cache would make the tests depend on an earlier run.
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 os.environ.setdefault("BACSIM_CACHE", "off")
+# No test reads or writes the settings of whoever runs it.
+os.environ["BACSIM_SETTINGS"] = "off"
 os.environ.setdefault("JAX_ENABLE_COMPILATION_CACHE", "false")
 
 from jaxtyping import install_import_hook

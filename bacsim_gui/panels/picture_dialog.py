@@ -4,7 +4,6 @@
 from pathlib import Path
 
 from PyQt6.QtCore import QSignalBlocker
-from PyQt6.QtGui import QIcon
 from PyQt6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QSpinBox, QVBoxLayout, QWidget
 
 from bacsim_gui.panels.layout import Choice, label
@@ -50,8 +49,6 @@ class PictureDialog(QDialog):
         buttons = QDialogButtonBox(
             QDialogButtonBox.StandardButton.Save | QDialogButtonBox.StandardButton.Cancel
         )
-        for button in buttons.buttons():
-            button.setIcon(QIcon())
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
         rows = QVBoxLayout(self)
