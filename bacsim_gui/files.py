@@ -22,6 +22,7 @@ from bacsim_gui.seam import Status
 from bacsim_gui.session import Session
 from engine.snapshot import Snapshot
 from engine.storage import checkpoint as checkpoints
+from engine.storage.errors import StorageError
 
 ALL = "All that can be opened (*.toml *.bacsim *.timeline *.gsd *.mp4 *.webm *.gif)"
 PARAMETERS, CHECKPOINTS = "Parameters (*.toml)", "Checkpoints (*.bacsim)"
@@ -120,9 +121,10 @@ class Files(QObject):
             return
         try:
             presets.save_config(path, self._session.current_run())
-            self.told.emit(f"Saved {path}")
-        except OSError as error:
-            self._session.show_problem(f"The parameters could not be saved: {error}")
+        except StorageError as error:
+            self._session.show_problem(str(error))
+            return
+        self.told.emit(f"Saved {path}")
 
     def save_checkpoint(self) -> None:
         """Save the run where the user says; the engine does it and tells when it is done."""

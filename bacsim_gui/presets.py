@@ -17,6 +17,7 @@ from engine import schema
 from engine.params import Params, Setup
 from engine.schema import ParameterError
 from engine.snapshot import Snapshot, Start
+from engine.storage.atomic import whole_file
 
 # Angles and positions of a start file are kept as shares of a turn and of the box.
 _SHARES = 2**16
@@ -102,22 +103,59 @@ def load_preset(name: str, *, rods: int | None = None) -> Run:
 def load_config(path: Path) -> Run:
     """A run from a TOML file of the user's.
 
-    Raises `ParameterError` that names the file and the value, also where there is no such file.
+    Raises `ParameterError` that names the file, the line and the value, also where there is no such
+    file.
     """
-    return _run_from(_read_toml(path), str(path))
+    text, table = _read_toml(path)
+    try:
+        return _run_from(table)
+    except ParameterError as error:
+        line = line_of(text, table, error.name, error.value)
+        where = f"{path}, line {line}" if line else str(path)
+        error.args = (f"{where}: {error}",)
+        raise
 
 
 def save_config(path: Path, run: Run) -> None:
-    """Write `run`, but for its start arrays, as TOML that `load_config` reads."""
+    """Write `run`, but for its start arrays, as TOML that `load_config` reads.
+
+    What is there already is replaced. Raises `StorageError`.
+    """
     table: dict[str, Any] = {"title": run.title, "look_for": run.look_for}
     table |= schema.to_mapping(run.setup, run.params)
     table["run"] = {"K": run.K, "fps": run.fps, "seed": run.seed}
-    path.write_text(tomli_w.dumps(table), encoding="utf-8")
+    with whole_file(path, "parameters", overwrite=True) as part:
+        part.write_text(tomli_w.dumps(table), encoding="utf-8")
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def line_of(text: str, table: Mapping[str, Any], name: str, value: object) -> int | None:
+    """The line of a TOML text, the first being 1, on which `name` gets `value`.
+
+    None where that cannot be told. `table` is what the text holds.
+    """
+    homes = {"": table} | {key: inner for key, inner in table.items() if isinstance(inner, dict)}
+    # Of a name that is in two tables it is the one of that value; a table itself is in its head.
+    holders = {home for home, inner in homes.items() if name in inner and inner[name] is value}
+    holders = holders or {home for home, inner in homes.items() if name in inner}
+    here = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if line.startswith("["):
+            here = line.split("]")[0].strip("[ \"'")
+            if here == name and "" in holders:
+                return number
+        elif "=" in line:
+            parts = [part.strip(" \"'") for part in line.split("=")[0].split(".")]
+            if parts[-1] == name and ".".join([here, *parts[:-1]]).strip(".") in holders:
+                return number
+    return None
+
+
+def _read_toml(path: Path) -> tuple[str, dict[str, Any]]:
+    text = ""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        return text, tomllib.loads(text)
     except OSError as error:
         raise ParameterError(
             "config",
@@ -126,7 +164,12 @@ def _read_toml(path: Path) -> dict[str, Any]:
             "Give the path of a TOML file.",
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ParameterError("config", str(path), f"is not a TOML file: {error}", "") from error
+        where = f"its end, line {len(text.splitlines())}"
+        why = str(error).replace("end of document", where)
+        raise ParameterError(
+            "config", str(path), f"is not a TOML file: {why}",
+            "Write values as name = 3.5, and words in quotes.",
+        ) from error  # fmt: skip
 
 
 _TOP = ("title", "look_for", "packing_fraction", "setup", "params", "run")
@@ -134,19 +177,19 @@ _TOP = ("title", "look_for", "packing_fraction", "setup", "params", "run")
 _RUN = {"K": (1, 2**31 - 1), "fps": (1, 1000), "seed": (0, 2**31 - 1)}
 
 
-def _run_from(table: Mapping[str, Any], source: str) -> Run:
+def _run_from(table: Mapping[str, Any]) -> Run:
     for name in table:
         if name not in _TOP:
             near = difflib.get_close_matches(name, _TOP, n=1)
             remedy = f"Did you mean {near[0]}?" if near else f"Known are: {', '.join(_TOP)}."
-            raise ParameterError(name, table[name], f"is not known in {source}", remedy)
-    setup, params = schema.from_mapping(table, source)
-    speed = _speed(table.get("run", {}), source)
+            raise ParameterError(name, table[name], "is not known", remedy)
+    setup, params = schema.from_mapping(table)
+    speed = _speed(table.get("run", {}))
     if "packing_fraction" in table:
         phi = table["packing_fraction"]
         if not _is_number(phi) or not 0 < phi <= schema.MAX_PACKING_FRACTION:
             raise ParameterError(
-                "packing_fraction", phi, f"is not possible in {source}",
+                "packing_fraction", phi, "is not possible",
                 f"Give a number above 0, at most {schema.MAX_PACKING_FRACTION}.",
             )  # fmt: skip
         side = schema.space_size_for(setup.rods, phi, params)
@@ -156,18 +199,21 @@ def _run_from(table: Mapping[str, Any], source: str) -> Run:
     return Run(title, look_for, setup, params, **speed)
 
 
-def _speed(table: Any, source: str) -> dict[str, Any]:
+def _speed(table: Any) -> dict[str, Any]:
     """The entries of [run], checked."""
     if not isinstance(table, Mapping):
-        raise ParameterError(
-            "run", table, f"is not a table in {source}", "Write it as [run] K = 25."
-        )
+        raise ParameterError("run", table, "is not a table", "Write it as [run] K = 25.")
     for name, value in table.items():
-        low, high = _RUN.get(name, (1, 0))
-        known = _is_number(value) and low <= value <= high
-        if not known or (name != "fps" and value != int(value)):
+        if name not in _RUN:
             raise ParameterError(
-                name, value, f"is not possible in [run] of {source}",
+                name, value, "is not known in [run]",
+                "Known are K and seed, whole numbers, and fps, a number from 1 to 1000.",
+            )  # fmt: skip
+        low, high = _RUN[name]
+        fits = _is_number(value) and low <= value <= high
+        if not fits or (name != "fps" and value != int(value)):
+            raise ParameterError(
+                name, value, "is not possible in [run]",
                 "Give K and seed as whole numbers below 2147483648, K at least 1, and fps as a "
                 "number from 1 to 1000.",
             )  # fmt: skip

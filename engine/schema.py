@@ -151,19 +151,10 @@ def to_mapping(setup: Setup, params: Params) -> dict[str, dict[str, Value]]:
     return {"setup": dataclasses.asdict(setup), "params": dataclasses.asdict(params)}
 
 
-def from_mapping(mapping: Mapping[str, Any], source: str = "") -> tuple[Setup, Params]:
-    """The inverse of `to_mapping`; what is missing takes its default.
-
-    Raises `ParameterError` whose message begins with `source` (a file's name, say).
-    """
-    try:
-        setup = with_values(Setup(), **_table(mapping, "setup"))
-        params = with_values(Params(), **_table(mapping, "params"))
-    except ParameterError as error:
-        if source:
-            error.args = (f"{source}: {error}",)
-        raise
-    return setup, params
+def from_mapping(mapping: Mapping[str, Any]) -> tuple[Setup, Params]:
+    """The inverse of `to_mapping`; what is missing takes its default. Raises `ParameterError`."""
+    setup = with_values(Setup(), **_table(mapping, "setup"))
+    return setup, with_values(Params(), **_table(mapping, "params"))
 
 
 def _table(mapping: Mapping[str, Any], name: str) -> Mapping[str, Any]:

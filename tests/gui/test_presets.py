@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Presets and configuration files: what they hold, what they refuse, how they start."""
 
+import re
+
 import numpy as np
 import pytest
 
 from bacsim_gui.presets import load_config, load_preset, preset_names, save_config, write_start
 from engine import Driver, ParameterError, schema
 from engine.snapshot import Snapshot
+from engine.storage.errors import StorageError
 
 
 def test_the_first_preset_is_swarming_and_the_promised_ones_are_there():
@@ -123,6 +126,44 @@ def test_a_bad_configuration_is_refused_by_name(tmp_path, text, words):
         load_config(path)
     for word in words:
         assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("title = 'a'\n\n[params]\nlength = 4\nradius = -1\n", 5),
+        ("[params]\nlength = 4\n  lenght = 3", 3),
+        ("[setup]\nrods = 600\n[params]\nrods = 600.0", 4),
+        ("[params]\n'dt' = 'soon'", 2),
+        ("# dt = 3\nparams.dt = -2", 2),
+        ("params = { length = -3, dt = 0.1 }", None),
+        ("[params]\ndt = 0.001\n[run]\nfps = 60\nK = 0", 5),
+        ("title = 'a'\n[parms]\ndt = 0.001", 2),
+        ("packing_fraction = 0.1\nparams = 3", 2),
+        ("packing_fraction = 3\n[setup]\nrods = 600", 1),
+        ("title = 'a'\ntitle = 'b'", 2),
+        ("[params]\nsensing_range = 300", None),  # space_size, which is not there, is too small
+    ],
+)
+def test_a_refusal_names_the_line_of_the_fault(tmp_path, text, line):
+    path = tmp_path / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ParameterError) as caught:
+        load_config(path)
+    found = re.search(r"\bline (\d+)", str(caught.value))
+    assert (int(found[1]) if found else None) == line, caught.value
+    assert "mine.toml" in str(caught.value)
+
+
+def test_a_configuration_that_cannot_be_written_leaves_the_one_that_was(tmp_path):
+    path = tmp_path / "mine.toml"
+    save_config(path, load_preset("dilute"))
+    was = path.read_bytes()
+    save_config(path, load_preset("contagion"))
+    assert path.read_bytes() != was
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(StorageError, match=r"none.*mine\.toml"):
+        save_config(tmp_path / "none" / "mine.toml", load_preset("dilute"))
 
 
 def test_a_start_file_loses_little(tmp_path):
