@@ -145,17 +145,28 @@ def make_run(arguments: argparse.Namespace) -> Run:
     if arguments.preset is not None and arguments.config is not None:
         raise ValueError("--preset and --config exclude each other: give one of them.")
     values: dict[str, object] = {**given_values(arguments)}
-    if arguments.config is not None:
-        run = load_config(Path(arguments.config))
-    else:
-        rods = values.pop("rods", None)
-        count = None if rods is None else int(schema.coerce("rods", rods))
-        name = arguments.preset or DEFAULT_PRESET
-        run = load_preset(name, rods=count)
-    run = run.with_values(**values)
     set_threads(arguments)
-    seed, K = whole("seed", arguments.seed, 0), whole("K", arguments.K, 1)
-    if seed is not None:
+    if arguments.config is None:
+        name = arguments.preset or DEFAULT_PRESET
+        return preset_run(name, values, arguments.seed, arguments.K)
+    run = load_config(Path(arguments.config)).with_values(**values)
+    return _begun(run, arguments.seed, arguments.K)
+
+
+def preset_run(name: str, values: dict[str, object], seed: str | None, K: str | None) -> Run:
+    """A preset with other values of parameters, and another seed and K where they are given.
+
+    Raises `ParameterError`.
+    """
+    others = {**values}
+    rods = others.pop("rods", None)
+    count = None if rods is None else int(schema.coerce("rods", rods))
+    return _begun(load_preset(name, rods=count).with_values(**others), seed, K)
+
+
+def _begun(run: Run, seed: str | None, K: str | None) -> Run:
+    number, steps = whole("seed", seed, 0), whole("K", K, 1)
+    if number is not None:
         # Another seed means another start, and the arrays would not know of it.
-        run = replace(run, seed=seed, start=None)
-    return run if K is None else replace(run, K=K)
+        run = replace(run, seed=number, start=None)
+    return run if steps is None else replace(run, K=steps)

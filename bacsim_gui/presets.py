@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeGuard
+from zipfile import BadZipFile
 
 import numpy as np
 import tomli_w
@@ -97,7 +98,7 @@ def load_preset(name: str, *, rods: int | None = None) -> Run:
     if rods is not None:
         run = run.with_rods(rods)
     start = path.with_name(f"{name}-{run.setup.rods}.npz")
-    return replace(run, start=_read_start(start, run)) if start.exists() else run
+    return replace(run, start=read_start(start, run)) if start.exists() else run
 
 
 def load_config(path: Path) -> Run:
@@ -138,8 +139,7 @@ def line_of(text: str, table: Mapping[str, Any], name: str, value: object) -> in
     holders = {home for home, inner in homes.items() if name in inner and inner[name] is value}
     holders = holders or {home for home, inner in homes.items() if name in inner}
     here = ""
-    for number, line in enumerate(text.splitlines(), 1):
-        line = line.strip()
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         if line.startswith("["):
             here = line.split("]")[0].strip("[ \"'")
             if here == name and "" in holders:
@@ -232,18 +232,35 @@ def write_start(path: Path, snapshot: Snapshot) -> None:
     side = snapshot.params.space_size
     share = np.round(snapshot.pos.astype(float) / side * _SHARES) % _SHARES
     turn = np.round(snapshot.theta.astype(float) / (2 * np.pi) * _SHARES) % _SHARES
-    np.savez_compressed(
-        path,
-        pos=share.astype(np.uint16),
-        theta=turn.astype(np.uint16),
-        activity=np.round(snapshot.activity * 255).astype(np.uint8),
-    )
-
-
-def _read_start(path: Path, run: Run) -> Start:
-    with np.load(path, allow_pickle=False) as kept:
-        return Start(
-            pos=kept["pos"].astype(np.float32) * np.float32(run.params.space_size / _SHARES),
-            theta=kept["theta"].astype(np.float32) * np.float32(2 * np.pi / _SHARES),
-            activity=kept["activity"].astype(np.float32) / np.float32(255),
+    with path.open("wb") as file:  # a path of another ending would get one more
+        np.savez_compressed(
+            file,
+            pos=share.astype(np.uint16),
+            theta=turn.astype(np.uint16),
+            activity=np.round(snapshot.activity * 255).astype(np.uint8),
         )
+
+
+def read_start(path: Path, run: Run) -> Start:
+    """The rods that `write_start` kept, in the box of `run`.
+
+    Raises `ParameterError` for a file that does not hold as many.
+    """
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
+            start = Start(
+                pos=kept["pos"].astype(np.float32) * np.float32(run.params.space_size / _SHARES),
+                theta=kept["theta"].astype(np.float32) * np.float32(2 * np.pi / _SHARES),
+                activity=kept["activity"].astype(np.float32) / np.float32(255),
+            )
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise ParameterError(
+            "start", str(path), f"cannot be read: {error}", "Delete that file to begin at random."
+        ) from error
+    rods = run.setup.rods
+    shapes = start.pos.shape, start.theta.shape, start.activity.shape
+    if shapes != ((rods, 2), (rods,), (rods,)):
+        raise ParameterError(
+            "start", str(path), f"does not hold {rods} rods", "Delete that file to begin at random."
+        )
+    return start

@@ -5,8 +5,10 @@ import re
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from bacsim_gui.presets import load_config, load_preset, preset_names, save_config, write_start
+from bacsim_gui.resources import assets_dir
 from engine import Driver, ParameterError, schema
 from engine.snapshot import Snapshot
 from engine.storage.errors import StorageError
@@ -190,3 +192,16 @@ def test_a_file_that_asks_for_a_kernel_gets_it_and_one_that_does_not_gets_auto(t
     path.write_text("[setup]\nrods = 600\nkernel = 'rowsum'\n", encoding="utf-8")
     assert load_config(path).setup.kernel == "rowsum"
     assert load_preset("swarming").setup.kernel == "auto"
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_a_preset_has_a_picture_of_its_rods(name):
+    path = assets_dir() / "presets" / f"{name}.png"
+    assert path.stat().st_size <= 60_000
+    with Image.open(path) as picture:
+        assert picture.size == (448, 288)
+        pixels = np.asarray(picture.convert("RGB")).astype(int)
+    # Rods of many colours on a dark ground, the active ones yellow.
+    assert (pixels[..., 0] > pixels[..., 2] + 60).mean() > 0.01
+    assert 0.02 < (pixels.max(axis=2) > 100).mean() < 0.99
+    assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 20
