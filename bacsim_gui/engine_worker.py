@@ -4,11 +4,12 @@
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bacsim_gui import __version__
+from bacsim_gui.edits import Edit, apply, edit_for, edit_of
 from bacsim_gui.engine_recordings import MovieError, OpenRecording, Recordings
 from bacsim_gui.pace import AutoSteps, FrameClock
 from bacsim_gui.seam import Build, Frame, Movie, Problem, Save, Seam, Trace, Wanted
@@ -47,6 +48,7 @@ class Worker:
         self._recordings = Recordings(open_recording, self._tell_recordings)
         self._autosave = autosave
         self._autosave_seconds = autosave_seconds
+        self._stroked = self._began_with = 0
         self._driver: Driver | None = None
         self._build_tried = 0
         self._failures = 0
@@ -113,6 +115,7 @@ class Worker:
         if self._driver is None:
             return False
         self._set_live(self._driver, wanted)
+        self._follow_tools(self._driver, wanted)
         if wanted.trace is not None and wanted.trace.serial != self._traced:
             self._trace(wanted.trace, self._driver)
             return True
@@ -145,14 +148,16 @@ class Worker:
             self._driver = Driver(
                 order.setup, order.params, seed=order.seed, start=order.start,
                 while_relaxing=self._while_relaxing, on_compile=self._on_compile,
+                obstacles=order.obstacles,
             )  # fmt: skip
         elif order.kept is not None:
             self._driver.resume(order.kept)
         else:
             self._driver.rebuild(
-                setup=order.setup, params=order.params, seed=order.seed, start=order.start
-            )
-        self._kept = order.kept
+                setup=order.setup, params=order.params, seed=order.seed, start=order.start,
+                obstacles=order.obstacles,
+            )  # fmt: skip
+        self._kept, self._began_with = order.kept, self._driver.setup.rods
         self._timeline = Timeline(Head.of(self._driver, order.title, wanted.K, wanted.fps))
         # A start that can be had again is not worth the autosave of the run before.
         self._autosaved_step = self._driver.step
@@ -192,6 +197,29 @@ class Worker:
         if not wanted.running:
             self._snapshot = driver.snapshot()
             self._show(running=False)
+
+    def _follow_tools(self, driver: "Driver", wanted: Wanted) -> None:
+        """Do what tools were used for, each stroke once, and show it in a paused picture."""
+        before = driver.snapshot()
+        if wanted.obstacles != driver.obstacles:
+            self._do(driver, edit_for(wanted.obstacles))
+        for serial, stroke in wanted.strokes:
+            if serial > self._stroked:
+                # First, so that one which is refused is not tried again.
+                self._stroked = serial
+                edit = edit_of(stroke, driver.snapshot())
+                if edit is not None:
+                    self._do(driver, edit)
+        if self._seam.status.stroked != self._stroked:
+            self._seam.tell(stroked=self._stroked)
+        if driver.snapshot() is not before:
+            self._snapshot = driver.snapshot()
+            if not wanted.running:
+                self._show(running=False)
+
+    def _do(self, driver: "Driver", edit: Edit) -> None:
+        apply(driver, edit)
+        self._noting(lambda timeline: timeline.add_edit(driver.step, edit))
 
     def _frame_goes_on(self, wanted: Wanted) -> bool:
         """Whether there are steps to do now; a frame that is begun ends early when paused."""
@@ -278,9 +306,12 @@ class Worker:
 
     def _note(self, step: int, changed: dict[str, Any]) -> None:
         """Write down what was set; where that fails, what is recorded cannot be replayed."""
+        self._noting(lambda timeline: timeline.add(step, changed))
+
+    def _noting(self, note: "Callable[[Timeline], None]") -> None:
         assert self._timeline is not None
         try:
-            self._timeline.add(step, changed)
+            note(self._timeline)
         except TimelineError as error:
             self._recordings.end()
             raise MovieError(str(error)) from error
@@ -352,10 +383,12 @@ class Worker:
                 error.name if isinstance(error, ParameterError) else None,
                 self._failures,
                 movie,
-                setup=None if driver is None else driver.setup,
+                # A reset begins with the rods of the start, whatever was added and removed.
+                setup=None if driver is None else replace(driver.setup, rods=self._began_with),
                 params=None if driver is None else driver.params,
                 seed=None if driver is None else driver.seed,
                 order=self._wanted,
+                obstacles=() if driver is None else driver.obstacles,
             )
         )
         if driver is not None:

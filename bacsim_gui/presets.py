@@ -5,7 +5,7 @@ import difflib
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeGuard
 from zipfile import BadZipFile
@@ -15,6 +15,7 @@ import tomli_w
 
 from bacsim_gui.resources import assets_dir
 from engine import schema
+from engine.obstacle import Obstacle, checked_obstacles
 from engine.params import Params, Setup
 from engine.schema import ParameterError
 from engine.snapshot import Snapshot, Start
@@ -39,6 +40,7 @@ class Run:
     fps: float = 60.0
     seed: int = 1
     start: Start | None = None
+    obstacles: tuple[Obstacle, ...] = ()
 
     def movie_steps(self, movie_fps: float) -> int:
         """Steps between two frames of a movie, so that it runs at the pace of the window."""
@@ -125,6 +127,8 @@ def save_config(path: Path, run: Run) -> None:
     table: dict[str, Any] = {"title": run.title, "look_for": run.look_for}
     table |= schema.to_mapping(run.setup, run.params)
     table["run"] = {"K": run.K, "fps": run.fps, "seed": run.seed}
+    if run.obstacles:
+        table["obstacles"] = [asdict(one) for one in run.obstacles]
     with whole_file(path, "parameters", overwrite=True) as part:
         part.write_text(tomli_w.dumps(table), encoding="utf-8")
 
@@ -172,7 +176,7 @@ def _read_toml(path: Path) -> tuple[str, dict[str, Any]]:
         ) from error  # fmt: skip
 
 
-_TOP = ("title", "look_for", "packing_fraction", "setup", "params", "run")
+_TOP = ("title", "look_for", "packing_fraction", "setup", "params", "run", "obstacles")
 # The least and the largest value of each entry of [run].
 _RUN = {"K": (1, 2**31 - 1), "fps": (1, 1000), "seed": (0, 2**31 - 1)}
 
@@ -196,7 +200,19 @@ def _run_from(table: Mapping[str, Any]) -> Run:
         params = replace(params, space_size=side)
     schema.check(setup, params)
     title, look_for = str(table.get("title", Run.title)), str(table.get("look_for", ""))
-    return Run(title, look_for, setup, params, **speed)
+    obstacles = _obstacles(table.get("obstacles", []), params)
+    return Run(title, look_for, setup, params, **speed, obstacles=obstacles)
+
+
+def _obstacles(tables: Any, params: Params) -> tuple[Obstacle, ...]:
+    try:
+        found = [Obstacle(**{name: float(v) for name, v in one.items()}) for one in tables]
+    except (TypeError, ValueError, AttributeError):
+        raise ParameterError(
+            "obstacles", tables, "is not possible",
+            "Give tables [[obstacles]] with x and y, and a radius, or a width and a height.",
+        ) from None  # fmt: skip
+    return checked_obstacles(found, params.space_size)
 
 
 def _speed(table: Any) -> dict[str, Any]:

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bacsim_gui.edits import EDITS, Edit, apply
 from bacsim_gui.timeline import Event, Head, Timeline, TimelineError, digest
+from engine.schema import ParameterError
 from engine.storage import checkpoint as checkpoints
 
 if TYPE_CHECKING:
@@ -48,7 +50,8 @@ def driver_for(head: Head, folder: Path) -> tuple[Driver, Checkpoint | None]:
     # What `auto` stood for then, and not what it stands for here.
     native = "auto" if head.kernel == "native" else "off"
     setup = replace(head.setup, kernel=name_of(head.kernel), native=native)
-    return Driver(setup, head.params, seed=head.seed, start=head.start), None
+    driver = Driver(setup, head.params, seed=head.seed, start=head.start, obstacles=head.obstacles)
+    return driver, None
 
 
 def other_bits(head: Head, driver: Driver) -> str:
@@ -85,11 +88,20 @@ def play(
         _go_to(driver, event.step, on_step)
         if event.kind == "set":
             driver.set(**event.value)
+        elif event.kind in EDITS:
+            _follow(driver, event)
         snapshot = driver.snapshot()
         same = digest(snapshot) == event.value if event.kind == "frame" else None
         yield Moment(event, snapshot, same)
     if until is not None:
         _go_to(driver, until, on_step)
+
+
+def _follow(driver: Driver, event: Event) -> None:
+    try:
+        apply(driver, Edit(event.kind, event.value))
+    except ParameterError as problem:
+        raise TimelineError(f"At step {event.step}: {problem}") from problem
 
 
 def _go_to(driver: Driver, step: int, on_step: Callable[[int], None]) -> None:

@@ -12,9 +12,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bacsim_gui.edits import Stroke
 from bacsim_gui.order import Order
 from bacsim_gui.pace import FrameClock
 from bacsim_gui.view import View
+from engine.obstacle import Obstacle
 from engine.params import Params, Setup
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ class Build:
     title: str = ""
     kept: "Checkpoint | None" = None
     branch: bool = False
+    obstacles: tuple[Obstacle, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,13 +83,16 @@ class Wanted:
     """All that the engine is asked for; a newer one replaces an older one.
 
     `extra_steps` counts all single steps asked for so far, so that none is lost when one order
-    overwrites another. `view` is how a movie is to look from now on; what is recorded up to the
+    overwrites another; so `strokes` has every one, with its serial, until `Status.stroked` tells
+    that it was done. `view` is how a movie is to look from now on; what is recorded up to the
     serial `cancel` need not be finished. `failures` is the number of failures that the user has
     been shown: the engine stands still until this equals its own.
     """
 
     build: Build | None = None
     params: Params = field(default_factory=Params)
+    obstacles: tuple[Obstacle, ...] = ()
+    strokes: tuple[tuple[int, Stroke], ...] = ()
     running: bool = False
     K: int = 1
     auto: bool = False
@@ -117,6 +123,7 @@ class Problem:
     params: Params | None
     seed: int | None
     order: Wanted | None = None
+    obstacles: tuple[Obstacle, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -139,7 +146,8 @@ class Status:
     `finishing` is the share of the wanted file that is made, since `finishing_since`, None while
     nothing is being finished; orders up to the serial `ended` are over. `saved`, `traced` and
     `kept` are the last finished recording, the summary of the last trace and the last checkpoint
-    that was asked for. `autosave_problem` tells why the latest autosave failed.
+    that was asked for. Strokes up to the serial `stroked` are done. `autosave_problem` tells why
+    the latest autosave failed.
     """
 
     phase: str = "starting"
@@ -154,6 +162,7 @@ class Status:
     finishing: float | None = None
     finishing_since: float = 0.0
     ended: int = 0
+    stroked: int = 0
     saved: Path | None = None
     traced: Path | None = None
     kept: Path | None = None

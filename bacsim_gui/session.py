@@ -7,7 +7,7 @@ Panels call its methods, everything that shows a value listens to its one signal
 
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
+from bacsim_gui.edits import Stroke
 from bacsim_gui.movie_files import free_paths
 from bacsim_gui.movie_settings import MovieSettings
 from bacsim_gui.order import Order
@@ -22,12 +23,16 @@ from bacsim_gui.presets import Run
 from bacsim_gui.seam import DEFAULT_FPS, Build, Movie, Problem, Save, Trace, Wanted
 from bacsim_gui.view import View, ViewError, checked
 from engine import schema
+from engine.obstacle import Obstacle, checked_obstacles
 from engine.params import Params
 from engine.schema import ParameterError
 from engine.snapshot import Checkpoint, Snapshot, Start
 
 # What is put aside while the user looks back, for when that ends.
-_ASIDE = ("run", "preset", "setup", "pending", "params", "seed", "running", "_start", "_fits")
+_ASIDE = (
+    "run", "preset", "setup", "pending", "params", "obstacles", "seed", "running", "_start",
+    "_fits",
+)  # fmt: skip
 
 
 # How long a refusal stays beside a field that shows its old value again.
@@ -40,7 +45,8 @@ class Session(QObject):
     `pending` is the `Setup` as edited; `setup` the one that is built. `refused` maps a parameter's
     name to the plain reason why its last value was not taken. `looking` is the earlier state that
     the user looks at, None for the present: until that ends, all that is shown and edited is of a
-    branch that might go on from it, and the present run keeps what it has.
+    branch that might go on from it, and the present run keeps what it has. `edits` counts what the
+    user has edited.
     """
 
     changed = pyqtSignal()
@@ -63,6 +69,9 @@ class Session(QObject):
         self._save: Save | None = None
         self._cancel = 0
         self._extra_steps = 0
+        self.edits = 0
+        self._strokes: tuple[tuple[int, Stroke], ...] = ()
+        self._stroke_serial = 0
         self._failures = 0
         self._serial = 0
         self._build: Build | None = None
@@ -78,6 +87,7 @@ class Session(QObject):
         self.K = run.K
         self.fps = run.fps
         self.seed = run.seed
+        self.obstacles = run.obstacles
         self._start = run.start
         # The parameters that the arrays to start from were made with.
         self._fits = run.params
@@ -91,14 +101,41 @@ class Session(QObject):
             if schema.field(name).live:
                 params = schema.with_values(self.params, **{name: value})
                 schema.check(self.setup, params)
+                self._scale_obstacles(params.space_size / self.params.space_size)
                 self.params = params
             else:
                 self.pending = schema.with_values(self.pending, **{name: value})
             self.refused.clear()
+            self.edits += 1
         except ParameterError as error:
             self.refused[name] = str(error)
             self._refused_at = time.monotonic()
         self.changed.emit()
+
+    def _scale_obstacles(self, factor: float) -> None:
+        if factor != 1:
+            moved = (one.scaled(factor) for one in self.obstacles)
+            self.obstacles = checked_obstacles(moved, self.params.space_size * factor)
+
+    def set_obstacles(self, obstacles: Iterable[Obstacle]) -> None:
+        """Replace all obstacles; what is none, or too many, is refused."""
+        try:
+            self.obstacles = checked_obstacles(obstacles, self.params.space_size)
+        except ParameterError as error:
+            self.show_problem(str(error))
+            return
+        self.edits += 1
+        self.changed.emit()
+
+    def stroke(self, stroke: Stroke) -> None:
+        """Have the engine do what was done with a tool."""
+        self._stroke_serial += 1
+        self._strokes = (*self._strokes, (self._stroke_serial, stroke))
+        self.changed.emit()
+
+    def strokes_done(self, serial: int) -> None:
+        """Forget the strokes up to that serial."""
+        self._strokes = tuple(kept for kept in self._strokes if kept[0] > serial)
 
     def forget_refusals(self) -> None:
         """Refusals that have been in sight for long are of no use any more."""
@@ -142,6 +179,7 @@ class Session(QObject):
         """Rebuild with the edited `Setup`. Another number of rods keeps φ: the box follows."""
         self._forget_aside()
         run = self.current_run().with_values(**asdict(self.pending))
+        self._scale_obstacles(run.params.space_size / self.params.space_size)
         self.setup, self.params, self._start = run.setup, run.params, run.start
         self._order_build("setup applied")
 
@@ -187,6 +225,7 @@ class Session(QObject):
         self.adopt(Run(title, "", setup, params, K, fps, kept.seed, start), "")
         self.setup = self.pending = kept.setup
         self.params = kept.params
+        self.obstacles = kept.obstacles
         self.auto = self.running = False
         if "view" in notes:
             self.view = View.from_dict(notes["view"])
@@ -207,6 +246,7 @@ class Session(QObject):
             self.run, self.preset, self.seed = run, "", run.seed
             self.setup = self.pending = run.setup
         self.looking, self.running, self.params = snapshot, False, snapshot.params
+        self.obstacles = snapshot.obstacles
         self.refused = {}
         self.changed.emit()
 
@@ -222,6 +262,8 @@ class Session(QObject):
         snapshot, ran = self.looking, self._aside["running"]
         self._forget_aside()
         self._start, self._fits = Start.of(snapshot), snapshot.params
+        # There may have been more rods, or fewer.
+        self.setup = replace(self.setup, rods=snapshot.n)
         self.running = ran
         # The rods fit the parameters that they had; what was edited is set thereafter.
         self._order_build("earlier state", began=snapshot.params)
@@ -239,6 +281,7 @@ class Session(QObject):
         self, reason: str, kept: Checkpoint | None = None, began: Params | None = None
     ) -> None:
         self._serial += 1
+        self._strokes = ()
         self._built_failed = False
         placed = ("space_size", "length", "radius")
         if any(getattr(began or self.params, n) != getattr(self._fits, n) for n in placed):
@@ -249,7 +292,7 @@ class Session(QObject):
         self.movie = None
         self._build = Build(
             self._serial, self.setup, began or self.params, self.seed, self._start, reason,
-            self.run.title, kept, branch=began is not None,
+            self.run.title, kept, branch=began is not None, obstacles=self.obstacles,
         )  # fmt: skip
         self.changed.emit()
 
@@ -257,7 +300,7 @@ class Session(QObject):
         """What is set now, in the form of a preset, so that it can be saved and found again."""
         return replace(
             self.run, setup=self.setup, params=self.params, K=self.K, seed=self.seed,
-            start=self._start,
+            start=self._start, obstacles=self.obstacles,
         )  # fmt: skip
 
     # Transport
@@ -447,7 +490,7 @@ class Session(QObject):
                 for f in schema.PARAM_FIELDS
                 if getattr(self.params, f.name) != getattr(order.params, f.name)
             }
-            self.setup, self.seed = problem.setup, problem.seed
+            self.setup, self.seed, self.obstacles = problem.setup, problem.seed, problem.obstacles
             self.params = replace(problem.params, **edited)
 
     def show_problem(self, message: str) -> None:
@@ -465,6 +508,7 @@ class Session(QObject):
         """The frozen order for the engine."""
         return Wanted(
             build=self._build, params=self._aside.get("params", self.params),
+            obstacles=self._aside.get("obstacles", self.obstacles), strokes=self._strokes,
             running=self.running, K=self.K, auto=self.auto, fps=self.fps,
             extra_steps=self._extra_steps, movie=self.movie, trace=self._trace, save=self._save,
             view=self.movie_view, cancel=self._cancel, failures=self._failures,

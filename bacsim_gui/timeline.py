@@ -19,9 +19,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 
 from bacsim_gui import __version__
+from bacsim_gui.edits import EDITS, Edit
+from bacsim_gui.edits import checked as checked_edit
 from bacsim_gui.movie_formats import MOVIES
 from bacsim_gui.view import View
 from engine import schema
+from engine.obstacle import Obstacle, checked_obstacles
 from engine.params import Params, Setup
 from engine.snapshot import Snapshot, Start
 
@@ -31,9 +34,9 @@ if TYPE_CHECKING:
 SUFFIX = ".timeline"
 # Goes up when an older program could no longer read what is written.
 FORMAT = 1
-# Live parameters that were changed; and of the file beside: what is recorded, another view of it,
-# a recorded state (its digest).
-KINDS = ("set", "record", "view", "frame")
+# Live parameters that were changed; what tools did; and of the file beside: what is recorded,
+# another view of it, a recorded state (its digest).
+KINDS = ("set", *EDITS, "record", "view", "frame")
 _MARK = "bacsim timeline"
 # What comes of values that no program of ours has written.
 _IMPOSSIBLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
@@ -49,7 +52,7 @@ class Head:
 
     `kernel` is the one of `engine.kernels.KERNELS` that was in use, `code` whose it was, on
     `device`. `start` are the arrays that it began with, None for random places, unless it goes on
-    from the `checkpoint` of that name beside the timeline.
+    from the `checkpoint` of that name beside the timeline. `obstacles` are those at the begin.
     """
 
     setup: Setup
@@ -63,6 +66,7 @@ class Head:
     fps: float = 60.0
     start: Start | None = None
     checkpoint: str | None = None
+    obstacles: tuple[Obstacle, ...] = ()
     version: str = __version__
 
     @classmethod
@@ -71,7 +75,7 @@ class Head:
         stats = driver.stats
         return cls(
             driver.setup, driver.params, driver.seed, driver.program.kernel, stats.code,
-            stats.device, title, K, fps, driver.start,
+            stats.device, title, K, fps, driver.start, obstacles=driver.obstacles,
         )  # fmt: skip
 
     @property
@@ -102,7 +106,13 @@ class Timeline:
 
         Raises `TimelineError` where a file of it cannot be written.
         """
-        event = Event(step, "set", dict(values))
+        self._add(Event(step, "set", dict(values)))
+
+    def add_edit(self, step: int, edit: Edit) -> None:
+        """Note what a tool did when `step` steps were done. Raises as `add` does."""
+        self._add(Event(step, edit.kind, edit.value))
+
+    def _add(self, event: Event) -> None:
         self.events.append(event)
         for file in self._files:
             file.note(event)
@@ -262,6 +272,8 @@ def _checked(kind: str, value: Any) -> Any:
             if not schema.field(name).live:
                 raise ValueError(f"{name} is no live parameter")
         return {name: schema.coerce(name, v) for name, v in value.items()}
+    if kind in EDITS:
+        return checked_edit(kind, value)
     if kind == "view":
         return View.from_dict(value).to_dict()
     if kind == "record":
@@ -303,7 +315,7 @@ def _head_to_json(head: Head) -> dict[str, Any]:
         _MARK: FORMAT, "version": head.version, "title": head.title, "device": head.device,
         "kernel": head.kernel, "code": head.code, "seed": head.seed, "K": head.K, "fps": head.fps,
         **schema.to_mapping(head.setup, head.params), "start": start,
-        "checkpoint": head.checkpoint,
+        "checkpoint": head.checkpoint, "obstacles": [one.values for one in head.obstacles],
     }  # fmt: skip
 
 
@@ -324,11 +336,12 @@ def _head_from_json(path: Path, line: str) -> Head:
         name = content["checkpoint"]
         if name is not None and Path(name).name != name:
             raise ValueError(f"{name!r} is no name of a file beside it")
+        obstacles = [Obstacle.from_values(one) for one in content["obstacles"]]
         return Head(
             setup, params, schema.seed_from(content["seed"]), str(content["kernel"]),
             str(content["code"]), str(content["device"]), str(content["title"]),
             int(content["K"]), float(content["fps"]), _start(content["start"], setup.rods), name,
-            str(content["version"]),
+            checked_obstacles(obstacles, params.space_size), str(content["version"]),
         )  # fmt: skip
     except (*_IMPOSSIBLE, zlib.error) as problem:
         raise TimelineError(f"{path} is damaged: {problem} in its first line.") from problem

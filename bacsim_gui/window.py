@@ -312,6 +312,7 @@ class Window(QMainWindow):
     def _follow_status(self) -> None:
         status = self.engine.status
         self.session.movie_ended(status.ended)
+        self.session.strokes_done(status.stroked)
         self._announce(status)
         self._refresh()
 

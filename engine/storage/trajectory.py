@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 import gsd.fl
 import numpy as np
 
+from engine.obstacle import Obstacle, checked_obstacles
 from engine.params import Params
 from engine.schema import PARAM_FIELDS, ParameterError, with_values
 from engine.snapshot import Snapshot
@@ -168,6 +169,8 @@ class TrajectoryWriter:
             chunks[_LOG + "about"] = np.frombuffer(self._head().encode(), np.uint8)
         values = [getattr(params, f.name) for f in PARAM_FIELDS]
         chunks[_LOG + "params"] = np.array(values, np.float64)
+        obstacles = json.dumps([one.values for one in snapshot.obstacles])
+        chunks[_LOG + "obstacles"] = np.frombuffer(obstacles.encode(), np.uint8)
         chunks[_LOG + "time"] = np.array([snapshot.time], np.float64)
         for name in self._observables:
             value = snapshot.observables.get(name, math.nan)
@@ -284,6 +287,7 @@ class Trajectory:
             params=params,
             observables={name: self._number(frame, name) for name in self._observables},
             ids=None if np.array_equal(ids, np.arange(n)) else ids,
+            obstacles=self._obstacles_at(frame, params.space_size),
         )
 
     def __enter__(self) -> "Trajectory":
@@ -316,6 +320,16 @@ class Trajectory:
 
     def _number(self, frame: int, name: str) -> float:
         return float(self._array(frame, _LOG + name, "f8", (1,))[0])
+
+    def _obstacles_at(self, frame: int, space_size: float) -> tuple[Obstacle, ...]:
+        text = self._container.chunk(frame, _LOG + "obstacles").tobytes()
+        try:
+            found = [Obstacle.from_values(one) for one in json.loads(text)]
+            return checked_obstacles(found, space_size)
+        except (ValueError, TypeError, RecursionError) as problem:
+            raise self._container.damaged(
+                frame, "what it says of obstacles is garbled"
+            ) from problem
 
     def _params(self, frame: int) -> Params:
         values = self._array(frame, _LOG + "params", "f8", (len(self._names),))

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the tools do to a run besides its parameters: rods come, go and are painted; obstacles.
+
+A `Stroke` is what the user did, at a place; what became of it, an `Edit`, names the rods, and is
+what a timeline holds. No Qt and no JAX.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from engine.obstacle import Obstacle
+from engine.pick import rods_within
+
+if TYPE_CHECKING:
+    from engine.driver import Driver
+    from engine.snapshot import Snapshot
+
+EDITS = ("add", "remove", "paint", "obstacles")
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """Something done with a tool at (x, y).
+
+    `kind` is `add` (one rod of angle `theta`), `remove` or `paint` (all rods that the disc of
+    `radius` touches, with `activity`).
+    """
+
+    kind: str
+    x: float
+    y: float
+    radius: float = 0.0
+    theta: float = 0.0
+    activity: float = 1.0
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change of rods or obstacles, as a timeline holds it.
+
+    `kind` is one of `EDITS`; `value` fits JSON: for `add` pos, theta and activity, for `remove` the
+    ids, for `paint` ids and activity, for `obstacles` the values of all.
+    """
+
+    kind: str
+    value: Any
+
+
+def edit_of(stroke: Stroke, snapshot: Snapshot) -> Edit | None:
+    """What `stroke` does to the rods of `snapshot`; None where it touches none."""
+    if stroke.kind == "add":
+        about = {"pos": [[stroke.x, stroke.y]], "theta": [stroke.theta]}
+        return Edit("add", about | {"activity": stroke.activity})
+    ids = rods_within(snapshot, stroke.x, stroke.y, stroke.radius).tolist()
+    if not ids:
+        return None
+    if stroke.kind == "remove":
+        return Edit("remove", ids)
+    return Edit("paint", {"ids": ids, "activity": stroke.activity})
+
+
+def edit_for(obstacles: Sequence[Obstacle]) -> Edit:
+    """The edit that makes `obstacles` the only ones."""
+    return Edit("obstacles", [one.values for one in obstacles])
+
+
+def apply(driver: Driver, edit: Edit) -> None:
+    """Do it. Raises `ParameterError` where it cannot be done, and changes nothing then."""
+    value = edit.value
+    if edit.kind == "add":
+        driver.add(value["pos"], value["theta"], value["activity"])
+    elif edit.kind == "remove":
+        driver.remove(value)
+    elif edit.kind == "paint":
+        driver.set_activity(value["ids"], value["activity"])
+    else:
+        driver.set_obstacles(Obstacle.from_values(one) for one in value)
+
+
+def checked(kind: str, value: Any) -> Any:
+    """The value of an edit from a file, or `ValueError` for one that cannot be."""
+    if kind == "add":
+        pos = [[_number(part) for part in place] for place in value["pos"]]
+        if any(len(place) != 2 for place in pos) or len(pos) != len(value["theta"]):
+            raise ValueError("rods without a place or an angle")
+        theta = [_number(angle) for angle in value["theta"]]
+        return {"pos": pos, "theta": theta, "activity": _number(value["activity"])}
+    if kind == "remove":
+        return [_id(rod) for rod in value]
+    if kind == "paint":
+        ids = [_id(rod) for rod in value["ids"]]
+        return {"ids": ids, "activity": _number(value["activity"])}
+    return [Obstacle.from_values(one).values for one in value]
+
+
+def _number(value: Any) -> float:
+    number = float(value)
+    if isinstance(value, bool) or not math.isfinite(number):
+        raise ValueError(f"{value!r} is no number")
+    return number
+
+
+def _id(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
+        raise ValueError(f"{value!r} names no rod")
+    return value
