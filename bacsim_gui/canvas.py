@@ -17,7 +17,7 @@ from PyQt6.QtGui import QImage
 from PyQt6.QtOpenGLWidgets import QOpenGLWidget
 from vispy import app
 
-from bacsim_gui.colors import colors
+from bacsim_gui.colors import view_colors
 from bacsim_gui.rods import Painter
 from bacsim_gui.scene import Scene
 from bacsim_gui.view import View, checked, panned, zoomed
@@ -108,7 +108,7 @@ class RodCanvas:
 
     @view.setter
     def view(self, view: View) -> None:
-        colors(checked(view).colormap)
+        view_colors(checked(view))
         self._view = view
         self._native.update()
         for changed in self.view_changed:

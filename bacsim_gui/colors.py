@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The map from activity to colour."""
+"""The maps from what is told of a rod to its colour."""
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bacsim_gui.view import COLORMAPS, ViewError
+from bacsim_gui.quantities import COLORMAPS, CYCLIC_MAPS, FIXED
+from bacsim_gui.view import View, ViewError
+
+if TYPE_CHECKING:
+    import cmap
 
 COLOR_COUNT = 256
 
@@ -25,21 +30,47 @@ _GLOW = [
 
 @lru_cache(maxsize=32)
 def colors(name: str) -> np.ndarray:
-    """The colour map of that name as (256, 3) uint8, from activity 0 to activity 1.
+    """The colour map of that name as (256, 3) uint8, from the lowest value to the highest.
 
     Raises:
         ViewError: neither we nor the cmap library know such a map.
     """
+    table = _known(name)
+    pixels = np.asarray(table(np.linspace(0.0, 1.0, COLOR_COUNT)))[:, :3]
+    rounded = np.rint(pixels * 255).astype(np.uint8)
+    rounded.flags.writeable = False
+    return rounded
+
+
+def view_colors(view: View) -> np.ndarray:
+    """The colour map of a view as (256, 3) uint8.
+
+    Raises:
+        ViewError: the map is unknown, or does not end as it begins where angles are shown.
+    """
+    if view.color_by == FIXED:
+        return np.full((COLOR_COUNT, 3), view.colors.rods, np.uint8)
+    name = view.map_name
+    if view.quantity.cyclic and name not in CYCLIC_MAPS and not _is_cyclic(name):
+        raise ViewError(
+            f"colormap = {name!r} does not end as it begins, so it cannot show {view.color_by}: "
+            f"use one of {', '.join(CYCLIC_MAPS)}."
+        )
+    return colors(name)
+
+
+@lru_cache(maxsize=32)
+def _known(name: str) -> "cmap.Colormap":
     import cmap
 
     try:
-        table = cmap.Colormap(_GLOW if name == "glow" else name)
+        return cmap.Colormap(_GLOW if name == "glow" else name)
     except (ValueError, TypeError) as unknown:
         raise ViewError(
             f"colormap = {name!r} is unknown: use one of {', '.join(COLORMAPS)}, or another name "
             "of the cmap catalogue."
         ) from unknown
-    pixels = np.asarray(table(np.linspace(0.0, 1.0, COLOR_COUNT)))[:, :3]
-    rounded = np.rint(pixels * 255).astype(np.uint8)
-    rounded.flags.writeable = False
-    return rounded
+
+
+def _is_cyclic(name: str) -> bool:
+    return _known(name).category == "cyclic"

@@ -86,6 +86,12 @@ class Recordings:
         """Steps to the next frame; None where nothing is recorded."""
         return None if self._recorded is None else self._to_frame
 
+    def begins(self, wanted: Movie | None) -> bool:
+        """Whether `follow` will begin a recording now."""
+        if wanted is None or wanted.serial == self._tried:
+            return False
+        return wanted.begin_at <= time.monotonic()
+
     def follow(
         self,
         wanted: Movie | None,

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from bacsim_gui import __version__
 from bacsim_gui.edits import Edit, apply, edit_for, edit_of
+from bacsim_gui.engine_frames import Frames
 from bacsim_gui.engine_recordings import MovieError, OpenRecording, Recordings
-from bacsim_gui.pace import AutoSteps, FrameClock
-from bacsim_gui.seam import Build, Frame, Movie, Problem, Save, Seam, Trace, Wanted
+from bacsim_gui.pace import AutoSteps
+from bacsim_gui.seam import Build, Movie, Problem, Save, Seam, Trace, Wanted
 from bacsim_gui.timeline import Head, Timeline, TimelineError
 from engine.schema import ParameterError
 from engine.storage import checkpoint as checkpoints
@@ -54,7 +55,7 @@ class Worker:
         self._failures = 0
         self._wanted = seam.order
         self._extra_done = 0
-        self._number = 0
+        self._frames = Frames(seam)
         self._snapshot: Snapshot | None = None
         self._step_seconds = 0.0
         self._stats_at = 0.0
@@ -67,7 +68,6 @@ class Worker:
         self._extra = False
         self._was_auto = False
         self._auto = AutoSteps(1 / 60)
-        self._clock = FrameClock(60)
         self._timeline: Timeline | None = None
         self._kept: Checkpoint | None = None
         self._awaits_movie = False
@@ -124,6 +124,11 @@ class Worker:
         self._follow_movie(wanted.movie)
         if self._frame_goes_on(wanted):
             self._slice(self._driver, wanted)
+            return True
+        if self._frames.look(self._driver, wanted):
+            return True
+        if self._snapshot is not None and self._frames.lacks(self._snapshot, wanted):
+            self._show(running=False)
             return True
         self._report("paused", at_once=self._seam.status.phase != "paused")
         return False
@@ -258,27 +263,43 @@ class Worker:
         self._to_go -= steps
         self._done += steps
         self._computing += took
+        if self._recordings.steps_to_frame is not None and self._recordings.steps_to_frame <= steps:
+            self._measure(driver, wanted)
         self._recordings.took(self._snapshot, steps, wanted.view)
         self._auto.budget = 1 / wanted.fps
-        self._clock.fps = wanted.fps
         long = self._auto.cut(self._computing)
         if wanted.running and wanted.auto and long:
             self._to_go = 0
         if not self._to_go:
+            shown = not wanted.running or self._frames.is_due(wanted)
+            if shown:
+                self._measure(driver, wanted)
             if wanted.running and wanted.auto:
                 self._auto.after_frame(self._done, self._computing)
-            self._show(running=wanted.running)
+            if shown:
+                self._show(running=wanted.running)
         elif self._extra and long:
             self._computing = 0.0
             self._show(running=False)
         self._report("running", at_once=False)
 
+    def _measure(self, driver: "Driver", wanted: Wanted) -> None:
+        """Add what is wanted of each rod to the state; its time belongs to the frame."""
+        assert self._snapshot is not None
+        began = time.perf_counter()
+        self._snapshot = self._frames.measured(driver, self._snapshot, wanted)
+        self._computing += time.perf_counter() - began
+
     def _show(self, *, running: bool) -> None:
         if self._snapshot is None:
             return
-        self._number += 1
-        frame = Frame(self._number, self._snapshot, self._K, self._build_tried)
-        self._seam.offer(frame, self._clock if running else None)
+        if self._driver is not None:
+            self._measure(self._driver, self._wanted)
+        self._offer(running=running)
+
+    def _offer(self, *, running: bool) -> None:
+        assert self._snapshot is not None
+        self._frames.show(self._snapshot, self._wanted, self._K, self._build_tried, running=running)
 
     def _report(self, phase: str, *, at_once: bool) -> None:
         """Replace the status: at once, or when the last one is old enough."""
@@ -297,7 +318,10 @@ class Worker:
     def _follow_movie(self, wanted: Movie | None) -> None:
         """Begin, end or wait for what is to be recorded."""
         assert self._timeline is not None
+        assert self._driver is not None
         assert self._snapshot is not None
+        if self._recordings.begins(wanted):
+            self._measure(self._driver, self._wanted)
         wait = self._recordings.follow(wanted, self._timeline, self._kept, self._snapshot)
         self._awaits_movie = wait is not None
 
@@ -393,7 +417,8 @@ class Worker:
         )
         if driver is not None:
             self._snapshot = getattr(error, "snapshot", None) or driver.snapshot()
-            self._show(running=False)
+            # What it lacks is measured once the failure has been seen.
+            self._offer(running=False)
 
 
 def is_plain(error: Exception) -> bool:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,10 +25,10 @@ class MovieError(RuntimeError):
 
 
 def run_frames(driver: Driver, order: Order) -> Iterator[Frame]:
-    """`order.frames` frames of a run, its present state first."""
-    yield driver.snapshot(), None
-    for _ in range(1, order.frames or 1):
-        yield driver.advance(order.steps), None
+    """`order.frames` frames of a run, its present state first, with what the view needs of rods."""
+    for number in range(order.frames or 1):
+        snapshot = driver.advance(order.steps) if number else driver.snapshot()
+        yield replace(snapshot, measures=driver.measure(order.view.measures)), None
 
 
 def write_frames(

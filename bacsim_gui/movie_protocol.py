@@ -10,14 +10,14 @@ how much of the wanted file is made, then either where the movie is, or what wen
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import IO, Any
 
 import numpy as np
 
 from bacsim_gui.scene import Scene
 
-VERSION = 2
+VERSION = 3
 
 START, FRAME, FINISH, REPLY, VIEW, CANCEL = range(1, 7)
 _KINDS = (START, FRAME, FINISH, REPLY, VIEW, CANCEL)
@@ -52,12 +52,18 @@ def send_json(pipe: IO[bytes], kind: int, content: Mapping[str, Any]) -> None:
     send(pipe, kind, json.dumps(content).encode("utf-8"))
 
 
-def send_frame(pipe: IO[bytes], scene: Scene) -> None:
-    """Write one frame: 16 bytes a rod and the few numbers that may change while recording."""
-    rods = np.ascontiguousarray(scene.rods, dtype="<f4")
-    about = {name: getattr(scene, name) for name in _NUMBERS} | {"values": dict(scene.values)}
+def send_frame(pipe: IO[bytes], scene: Scene, measures: Iterable[str] = ()) -> None:
+    """Write one frame: 16 bytes a rod and the few numbers that may change while recording.
+
+    Those of `measures` that the scene has are sent too, 4 bytes a rod each.
+    """
+    names = [name for name in measures if name in scene.measures]
+    about = {name: getattr(scene, name) for name in _NUMBERS}
+    about |= {"values": dict(scene.values), "measures": names}
     head = json.dumps(about).encode("utf-8")
-    send(pipe, FRAME, _FRAME.pack(len(head)), head, rods.reshape(-1).view(np.uint8).data)
+    arrays = [scene.rods, *(scene.measures[name] for name in names)]
+    parts = (np.ascontiguousarray(array, "<f4").reshape(-1).view(np.uint8) for array in arrays)
+    send(pipe, FRAME, _FRAME.pack(len(head)), head, *(part.data for part in parts))
 
 
 def receive(pipe: IO[bytes]) -> tuple[int, bytes] | None:
@@ -104,11 +110,18 @@ def scene_of(content: bytes) -> Scene:
     if len(content) < _FRAME.size:
         raise ProtocolError(f"a frame of {len(content)} bytes has no head")
     start = _FRAME.size + _FRAME.unpack_from(content)[0]
-    if len(content) < start or (len(content) - start) % _ROD_BYTES:
-        raise ProtocolError(f"a frame has {len(content) - start} bytes of rods")
+    if len(content) < start:
+        raise ProtocolError(f"a frame of {len(content)} bytes ends in its head")
     about = json_of(content[_FRAME.size : start])
-    rods = np.frombuffer(content, dtype="<f4", offset=start).reshape(-1, 4)
     try:
-        return Scene(rods, **about)
+        names = [str(name) for name in about.pop("measures", [])]
+        a_rod = _ROD_BYTES + 4 * len(names)
+        if (len(content) - start) % a_rod:
+            raise ProtocolError(f"a frame has {len(content) - start} bytes of rods")
+        numbers = np.frombuffer(content, dtype="<f4", offset=start)
+        count = (len(content) - start) // a_rod
+        rods, measured = numbers[: 4 * count].reshape(-1, 4), numbers[4 * count :]
+        measures = dict(zip(names, measured.reshape(len(names), count), strict=True))
+        return Scene(rods, **about, measures=measures)
     except TypeError as problem:
         raise ProtocolError(f"a frame has another head: {problem}") from problem

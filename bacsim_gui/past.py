@@ -54,4 +54,5 @@ class Past:
 
 def _size(snapshot: Snapshot) -> int:
     names = 0 if snapshot.ids is None else snapshot.ids.nbytes
-    return snapshot.rods.nbytes + names + _SPARE_BYTES
+    measured = sum(values.nbytes for values in snapshot.measures.values())
+    return snapshot.rods.nbytes + names + measured + _SPARE_BYTES

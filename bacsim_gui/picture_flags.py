@@ -5,10 +5,11 @@ import argparse
 from dataclasses import replace
 from typing import Any
 
-from bacsim_gui.colors import colors
+from bacsim_gui.colors import view_colors
 from bacsim_gui.flags import number
 from bacsim_gui.movie_formats import QUALITIES
-from bacsim_gui.view import BACKGROUNDS, COLORMAPS, View, checked
+from bacsim_gui.quantities import AUTO, COLORMAPS, CYCLIC_MAPS, QUANTITIES
+from bacsim_gui.view import BACKGROUNDS, View, checked
 from engine.schema import ParameterError
 
 DEFAULT_SIZE, DEFAULT_FPS = "1280x720", "30"
@@ -30,15 +31,24 @@ def add_picture_flags(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     look = parser.add_argument_group("view")
     for name, metavar, text in (
-        ("colormap", "NAME", f"{', '.join(COLORMAPS)}, or another that the cmap library knows"),
+        ("color_by", "NAME", f"what a rod's colour tells: {', '.join(QUANTITIES)}"),
+        (
+            "colormap",
+            "NAME",
+            f"{', '.join(COLORMAPS)}, for headings {', '.join(CYCLIC_MAPS)}, or another that the "
+            f"cmap library knows; default {AUTO}: one for each quantity",
+        ),
+        ("color_range", "LOW,HIGH", f"the values at the ends of the colours, or {AUTO}"),
         ("background", "NAME", f"one of {', '.join(BACKGROUNDS)}"),
         ("title", "TEXT", "written over the picture"),
         ("parameters", "NAMES", "live parameters to write into the picture, commas between"),
         ("zoom", "FLOAT", "1 shows the whole box, 2 half of its side"),
         ("center", "X,Y", "the point of the box in the middle"),
     ):
-        look.add_argument(f"--{name}", dest=_PREFIX + name, metavar=metavar, help=text)
+        flag = f"--{name.replace('_', '-')}"
+        look.add_argument(flag, dest=_PREFIX + name, metavar=metavar, help=text)
     for name, text in (
+        ("show_heads", "mark the head of each rod"),
         ("show_time", "write the simulated time"),
         ("show_box", "draw the outline of the box"),
         ("show_color_bar", "draw the colour bar"),
@@ -63,14 +73,24 @@ def view_from(arguments: argparse.Namespace, view: View) -> View:
     if "zoom" in given:
         given["zoom"] = number("zoom", given["zoom"], 0, 1e6)
     if "center" in given:
-        x, comma, y = given["center"].partition(",")
-        if not comma:
-            raise ParameterError("center", x, "is no point", "Give two numbers, as in 20,35.")
-        limit = 1e9
-        given["center"] = number("center", x, -limit, limit), number("center", y, -limit, limit)
+        given["center"] = _pair("center", given["center"], "20,35")
+    if "color_range" in given:
+        text = given["color_range"]
+        given["color_range"] = None if text == AUTO else _pair("color-range", text, "0,1.5")
+    if given.get("color_by", view.color_by) != view.color_by:
+        # A map and a range that were chosen for another quantity say nothing here.
+        given = {"colormap": AUTO, "color_range": None, **given}
     found = checked(replace(view, **given))
-    colors(found.colormap)
+    view_colors(found)
     return found
+
+
+def _pair(name: str, text: str, example: str) -> tuple[float, float]:
+    x, comma, y = text.partition(",")
+    if not comma:
+        raise ParameterError(name, text, "is no pair", f"Give two numbers, as in {example}.")
+    limit = 1e9
+    return number(name, x, -limit, limit), number(name, y, -limit, limit)
 
 
 def size_from(text: str) -> tuple[int, int]:

@@ -262,6 +262,7 @@ def render(arguments: argparse.Namespace, command: PlainParser) -> None:
     first, last, _ = checked(command, ask)
     source = opened(source_file(arguments.source), first, last)
     order = checked(command, lambda: _order(arguments, source.view, source.order))
+    source.check(order.view)
     if order.is_picture:
         source = source.only_last()
     prepare(draws=True)
@@ -272,9 +273,7 @@ def render(arguments: argparse.Namespace, command: PlainParser) -> None:
         progress.update(0.0, "drawing")
         order = replace(order, frames=source.count, metadata=source.metadata)
         sink = _opened(command, lambda: picture_sink(order))
-        frames = (
-            (snapshot, view_from(arguments, view)) for snapshot, view in source.frames(progress.say)
-        )
+        frames = source.frames(progress.say, lambda view: view_from(arguments, view))
         progress.begin()
         _write(sink, frames, order, progress)
 

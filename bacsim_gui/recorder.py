@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from bacsim_gui import __version__
 from bacsim_gui import movie_protocol as protocol
 from bacsim_gui.bootstrap import child_environment
-from bacsim_gui.colors import colors
+from bacsim_gui.colors import view_colors
 from bacsim_gui.encoder import EncoderError, ffmpeg_program
 from bacsim_gui.movie_files import delete as delete_recording
 from bacsim_gui.movie_files import frame_count, reserve
@@ -102,7 +102,7 @@ class Recorder:
         quality: Quality | str = QUALITIES[0],
     ) -> None:
         view = View() if view is None else checked(view)
-        colors(view.colormap)
+        view_colors(view)
         check(size, fps, Path(path))
         if quality not in QUALITIES:
             raise RecordingError(
@@ -177,7 +177,7 @@ class Recorder:
         """
         scene = Scene.of(snapshot)
         if view is not None:
-            colors(checked(view).colormap)
+            view_colors(checked(view))
         room = max(1, _QUEUE_BYTES // max(1, scene.rods.nbytes))
 
         def may_go_on() -> bool:
@@ -268,7 +268,7 @@ class Recorder:
                     if view.to_dict() != shown:
                         shown = view.to_dict()
                         protocol.send_json(pipe, protocol.VIEW, shown)
-                    protocol.send_frame(pipe, scene)
+                    protocol.send_frame(pipe, scene, view.measures)
                 if self._error is None:
                     protocol.send(pipe, protocol.FINISH)
                     self._wait_for_end(or_cancel=True)

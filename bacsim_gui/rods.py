@@ -13,7 +13,7 @@ import logging
 import math
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Literal
 
@@ -26,8 +26,10 @@ from vispy.gloo.buffer import DataBufferView
 from vispy.visuals import Visual
 from vispy.visuals.transforms import STTransform
 
-from bacsim_gui.colors import COLOR_COUNT, colors
+from bacsim_gui.coloring import colored_rods, is_known
+from bacsim_gui.colors import COLOR_COUNT, view_colors
 from bacsim_gui.legend import Panel, legend
+from bacsim_gui.quantities import FIXED
 from bacsim_gui.resources import asset_text
 from bacsim_gui.scene import EdgeCopies, Scene
 from bacsim_gui.view import Camera, View, camera
@@ -156,8 +158,8 @@ class RodVisual(_Quad):
         self._count = 0
         self._buffer = gloo.VertexBuffer(divisor=1)
         self._copies = EdgeCopies()
-        self._shown: Scene | None = None
-        self._colormap = ""
+        self._shown: tuple[Scene, str, tuple[float, float] | None] | None = None
+        self._colors: np.ndarray | None = None
         self.set(color_count=float(COLOR_COUNT))
 
     @property
@@ -174,15 +176,19 @@ class RodVisual(_Quad):
         self, scene: Scene, view: View, size: tuple[int, int], at: Camera, enlarged: int
     ) -> None:
         """Upload the scene if it is another than the last one, and place it."""
-        if scene is not self._shown:
-            self._upload(scene)
-            self._shown = scene
-        if view.colormap != self._colormap:
-            table = gloo.Texture1D(colors(view.colormap), interpolation="linear")
-            self.set(colors=table)
-            self._colormap = view.colormap
+        new = scene, view.color_by, view.color_range
+        if self._shown is None or scene is not self._shown[0] or new[1:] != self._shown[1:]:
+            self._upload(scene, colored_rods(scene, view))
+            self._shown = new
+        table = view_colors(view if is_known(scene, view) else replace(view, color_by=FIXED))
+        if self._colors is None or not np.array_equal(table, self._colors):
+            self.set(colors=gloo.Texture1D(table, interpolation="linear"))
+            self._colors = table
         self.set(half_length=scene.length / 2, radius=scene.radius, pixel=1 / at.scale)
         self.set(space_size=scene.space_size, enlarged=float(enlarged))
+        ground, ink = view.colors.inside, view.colors.ink
+        self.set(heads=float(view.show_heads), ink=np.divide(ink, 255))
+        self.set(ground=np.divide(ground, 255))
         self.place(size, at)
 
     def draw(self) -> None:
@@ -190,16 +196,16 @@ class RodVisual(_Quad):
         if self._count:
             super().draw()
 
-    def _upload(self, scene: Scene) -> None:
-        copies = self._copies.of(scene)
-        count = len(scene.rods) + len(copies)
+    def _upload(self, scene: Scene, rods: np.ndarray) -> None:
+        copies = self._copies.of(scene, rods)
+        count = len(rods) + len(copies)
         if count > self._capacity:
             self._capacity = max(1024, count + count // 2)
             self._buffer.set_data(np.zeros((self._capacity, 4), np.float32))
-        if len(scene.rods):
-            self._buffer.set_subdata(scene.rods, 0)
+        if len(rods):
+            self._buffer.set_subdata(rods, 0)
         if len(copies):
-            self._buffer.set_subdata(copies, len(scene.rods))
+            self._buffer.set_subdata(copies, len(rods))
         self._count = count
         self.shared_program["a_rod"] = _Instances(self._buffer, slice(0, count))
 

@@ -30,6 +30,7 @@ class Scene:
         step: number of time steps since the start.
         time: simulated time.
         values: the live parameters by name, and `rods`, for what a picture says of them.
+        measures: what was measured of each rod, (N,) float32 by name.
     """
 
     rods: np.ndarray
@@ -39,6 +40,7 @@ class Scene:
     step: int = 0
     time: float = 0.0
     values: Mapping[str, float] = field(default_factory=dict)
+    measures: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
     def of(cls, snapshot: Snapshot | Scene) -> Scene:
@@ -54,6 +56,7 @@ class Scene:
             step=int(snapshot.step),
             time=float(snapshot.time),
             values={**vars(params), "rods": len(snapshot.rods)},
+            measures=snapshot.measures,
         )
 
     @property
@@ -71,13 +74,16 @@ class EdgeCopies:
     def __init__(self) -> None:
         self._mask = np.empty(0, dtype=bool)
 
-    def of(self, scene: Scene) -> np.ndarray:
-        """Rods to be drawn besides `scene.rods`: (M, 4) float32, mostly a small fraction of N.
+    def of(self, scene: Scene, rods: np.ndarray | None = None) -> np.ndarray:
+        """Rods to be drawn besides `rods`: (M, 4) float32, mostly a small fraction of N.
+
+        They are those of the scene, or the same with another value in their last column.
 
         A rod near a corner is returned three times. A rod is taken as a disc of its reach, so some
         copies lie just outside the box, where they are clipped.
         """
-        rods, size, reach = scene.rods, np.float32(scene.space_size), np.float32(scene.reach)
+        rods = scene.rods if rods is None else rods
+        size, reach = np.float32(scene.space_size), np.float32(scene.reach)
         sideways = self._shifted(rods, 0, size, reach)
         upward = [self._shifted(part, 1, size, reach) for part in (rods, sideways)]
         return np.concatenate([sideways, *upward])

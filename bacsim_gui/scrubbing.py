@@ -105,7 +105,7 @@ class Scrubber(QObject):
             return ""
         return (
             f"Only one rod in {self._file.one_rod_in} is in {self._file.path.name}, so no run can "
-            "go on from it."
+            "go on from it, and nothing that needs a rod's neighbours can be shown."
         )
 
     def _ends_with(self, snapshot: Snapshot) -> bool:
@@ -127,7 +127,8 @@ class Scrubber(QObject):
         self._reading = False
         if file is self._file:
             self._arrived = True
-            self._session.look_back(snapshot, run_of(file, snapshot))
+            thinned = file.one_rod_in > 1
+            self._session.look_back(snapshot, run_of(file, snapshot), thinned=thinned)
         if file is not self._file or at != self._wanted:
             self._read()
 

@@ -86,7 +86,9 @@ class Wanted:
     overwrites another; so `strokes` has every one, with its serial, until `Status.stroked` tells
     that it was done. `view` is how a movie is to look from now on; what is recorded up to the
     serial `cancel` need not be finished. `failures` is the number of failures that the user has
-    been shown: the engine stands still until this equals its own.
+    been shown: the engine stands still until this equals its own. `measures` are wanted of each rod
+    in states that are shown or recorded, and in the earlier one that is looked at (`looking`). With
+    `drawing` one frame in `draw_every` is shown; without, few are, and the engine waits for none.
     """
 
     build: Build | None = None
@@ -104,6 +106,10 @@ class Wanted:
     view: View = field(default_factory=View)
     cancel: int = 0
     failures: int = 0
+    measures: tuple[str, ...] = ()
+    looking: "Snapshot | None" = None
+    drawing: bool = True
+    draw_every: int = 1
 
 
 @dataclass(frozen=True)
@@ -128,12 +134,16 @@ class Problem:
 
 @dataclass(frozen=True)
 class Frame:
-    """What is shown at one moment: the newest state and how it came about."""
+    """What is shown at one moment: the newest state and how it came about.
+
+    `looked_at` is the earlier state that the user looks at, with what is wanted of its rods.
+    """
 
     number: int
     snapshot: "Snapshot"
     K: int
     build: int
+    looked_at: "Snapshot | None" = None
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,13 @@ from typing import Any
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
+from bacsim_gui.colors import view_colors
 from bacsim_gui.edits import Stroke
 from bacsim_gui.movie_files import free_paths
 from bacsim_gui.movie_settings import MovieSettings
 from bacsim_gui.order import Order
 from bacsim_gui.presets import Run
+from bacsim_gui.quantities import AUTO
 from bacsim_gui.seam import DEFAULT_FPS, Build, Movie, Problem, Save, Trace, Wanted
 from bacsim_gui.view import View, ViewError, checked
 from engine import schema
@@ -54,6 +56,9 @@ class Session(QObject):
     def __init__(self, run: Run, movie_folder: Path, preset: str = "") -> None:
         super().__init__()
         self.view = View()
+        self._looks: dict[str, tuple[str, tuple[float, float] | None]] = {}
+        self.drawing = True
+        self.draw_every = 1
         self.fps = DEFAULT_FPS
         self.auto = False
         self.running = False
@@ -64,6 +69,7 @@ class Session(QObject):
         self.movie_settings = MovieSettings(movie_folder)
         self.movie_view = self.view
         self.looking: Snapshot | None = None
+        self._thinned = False
         self._aside: dict[str, Any] = {}
         self._trace: Trace | None = None
         self._save: Save | None = None
@@ -233,10 +239,13 @@ class Session(QObject):
 
     # Earlier states
 
-    def look_back(self, snapshot: Snapshot, run: Run | None = None) -> None:
+    def look_back(
+        self, snapshot: Snapshot, run: Run | None = None, *, thinned: bool = False
+    ) -> None:
         """Pause, and show an earlier state and its parameters in place of the present.
 
-        `run` is the one that it is a state of, where that is not this one. Not while recording.
+        `run` is the one that it is a state of, where that is not this one. A `thinned` state lacks
+        rods, so nothing can be measured of it. Not while recording.
         """
         if self.movie is not None:
             return
@@ -247,6 +256,7 @@ class Session(QObject):
             self.setup = self.pending = run.setup
         self.looking, self.running, self.params = snapshot, False, snapshot.params
         self.obstacles = snapshot.obstacles
+        self._thinned = thinned
         self.refused = {}
         self.changed.emit()
 
@@ -356,12 +366,32 @@ class Session(QObject):
     # View, movie, trace
 
     def set_view(self, **values: Any) -> None:
-        """Change what the picture looks like; see `bacsim_gui.view.View`."""
+        """Change what the picture looks like; see `bacsim_gui.view.View`.
+
+        Map and range belong to what colours tell, and come back with it.
+        """
+        old = self.view
+        if values.get("color_by", old.color_by) != old.color_by:
+            self._looks[old.color_by] = old.colormap, old.color_range
+            look = self._looks.get(values["color_by"], (AUTO, None))
+            values = dict(zip(("colormap", "color_range"), look, strict=True)) | values
         try:
-            self.view = checked(replace(self.view, **values))
+            view = checked(replace(old, **values))
+            view_colors(view)
+            self.view = view
         except ViewError as error:
             self.show_problem(str(error))
             return
+        self.changed.emit()
+
+    def set_drawing(self, drawing: bool) -> None:
+        """Let the picture follow the simulation, or stand still while that goes on."""
+        self.drawing = drawing
+        self.changed.emit()
+
+    def set_draw_every(self, text: str) -> None:
+        """Draw one frame in so many, as typed."""
+        self.draw_every = self._whole("draw every", text, 1) or self.draw_every
         self.changed.emit()
 
     def set_movie(self, name: str, value: object) -> None:
@@ -512,4 +542,7 @@ class Session(QObject):
             running=self.running, K=self.K, auto=self.auto, fps=self.fps,
             extra_steps=self._extra_steps, movie=self.movie, trace=self._trace, save=self._save,
             view=self.movie_view, cancel=self._cancel, failures=self._failures,
+            measures=self.view.measures,
+            looking=self.looking if self.view.measures and not self._thinned else None,
+            drawing=self.drawing, draw_every=self.draw_every,
         )  # fmt: skip

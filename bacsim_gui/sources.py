@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,21 +13,27 @@ from bacsim_gui.command import RunError
 from bacsim_gui.order import Order
 from bacsim_gui.timeline import Timeline, sidecar
 from bacsim_gui.view import View
+from engine.params import Setup
 from engine.storage import trajectory
 from engine.storage.trajectory import Trajectory
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from engine.snapshot import Snapshot
 
 # Says something to the user.
 Say = Callable[[str], None]
+# How a state is to be looked at, from how it was.
+Look = Callable[[View], View]
 
 
 @dataclass(frozen=True)
 class Source:
     """Frames from a file. `order` is how they were recorded, `view` how they were looked at first.
 
-    `count` is how many there are, `wanted` the indices of them.
+    `count` is how many there are, `wanted` the indices of them; of all rods, one in `one_rod_in` is
+    in each.
     """
 
     path: Path
@@ -36,6 +42,7 @@ class Source:
     metadata: dict[str, str]
     wanted: range
     timeline: Timeline | None = None
+    one_rod_in: int = 1
 
     @property
     def count(self) -> int:
@@ -46,30 +53,63 @@ class Source:
         """The same, but for all frames before the last."""
         return replace(self, wanted=self.wanted[-1:])
 
-    def frames(self, say: Say) -> Iterator[tuple[Snapshot, View]]:
-        """The frames and the view of each. Raises `StorageError`, `TimelineError`."""
-        if self.timeline is None:
-            with Trajectory(self.path) as found:
-                for at in self.wanted:
-                    yield found[at], self.view
-            return
+    def check(self, view: View) -> None:
+        """Raise `RunError` where the file does not hold what `view` is to show."""
+        if view.measures and self.one_rod_in > 1:
+            raise RunError(
+                f"Only one rod in {self.one_rod_in} is in {self.path.name}, so the "
+                f"{view.quantity.label} of a rod cannot be known: colour by activity, heading or "
+                "fixed."
+            )
+
+    def frames(self, say: Say, look: Look) -> Iterator[tuple[Snapshot, View]]:
+        """The frames and the view of each, with what that needs of rods.
+
+        Raises `StorageError`, `TimelineError`.
+        """
+        return self._from_trajectory(look) if self.timeline is None else self._run_again(say, look)
+
+    def _from_trajectory(self, look: Look) -> Iterator[tuple[Snapshot, View]]:
+        view = look(self.view)
+        measure = _measuring() if view.measures else None
+        with Trajectory(self.path) as found:
+            for at in self.wanted:
+                snapshot = found[at]
+                if measure is not None:
+                    measured = measure(snapshot, view.measures)
+                    snapshot = replace(snapshot, measures=measured)
+                yield snapshot, view
+
+    def _run_again(self, say: Say, look: Look) -> Iterator[tuple[Snapshot, View]]:
         from bacsim_gui.replay import driver_for, other_bits, play
 
+        assert self.timeline is not None
         driver, _ = driver_for(self.timeline.head, self.path.parent)
-        difference, view, number, changed = other_bits(self.timeline.head, driver), self.view, 0, 0
+        difference, number, changed = other_bits(self.timeline.head, driver), 0, 0
+        view = look(self.view)
         if difference:
             say(f"Note: {difference}")
         last = _steps(self.timeline)[self.wanted[-1]]
         for moment in play(self.timeline, driver, lambda _: None, last):
             if moment.event.kind == "view":
-                view = View.from_dict(moment.event.value)
+                view = look(View.from_dict(moment.event.value))
             elif moment.event.kind == "frame":
                 changed += not moment.same
                 if number in self.wanted:
-                    yield moment.snapshot, view
+                    measures = driver.measure(view.measures)
+                    yield replace(moment.snapshot, measures=measures), view
                 number += 1
         if changed:
             say(f"Note: {changed} of {number} states differ from those that were recorded.")
+
+
+def _measuring() -> Callable[[Snapshot, Iterable[str]], Mapping[str, np.ndarray]]:
+    """What measures states that no run has."""
+    # Not above: a command line is read before JAX is imported.
+    from engine.measures import Meter, list_kernel
+    from engine.native.library import default_threads
+
+    return Meter(list_kernel(Setup()), default_threads()).of_snapshot
 
 
 def opened(path: Path, first: int | None, last: int | None) -> Source:
@@ -82,8 +122,10 @@ def opened(path: Path, first: int | None, last: int | None) -> Source:
         with Trajectory(path) as found:
             steps = [found[at].step for at in range(len(found))]
             about = {str(name): str(text) for name, text in found.about.items()}
+            one_rod_in = found.one_rod_in
         about["source"] = path.name
-        return Source(path, Order(path), View(), about, _between(path, steps, first, last))
+        wanted = _between(path, steps, first, last)
+        return Source(path, Order(path), View(), about, wanted, one_rod_in=one_rod_in)
     line = path if path.suffix == timelines.SUFFIX else sidecar(path)
     if not line.exists():
         raise RunError(

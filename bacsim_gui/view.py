@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from bacsim_gui.quantities import AUTO, FIXED, QUANTITIES, Quantity
 from engine.schema import PARAM_FIELDS
 
 ZOOM_RANGE = (0.25, 1000.0)
@@ -29,24 +30,23 @@ class Background:
         inside: the box itself.
         edge: the outline of the box.
         ink: text and scale bar.
+        rods: rods that are all of one colour.
     """
 
     outside: tuple[int, int, int]
     inside: tuple[int, int, int]
     edge: tuple[int, int, int]
     ink: tuple[int, int, int]
+    rods: tuple[int, int, int]
 
 
 BACKGROUNDS: dict[str, Background] = {
-    "dark": Background((11, 13, 18), (17, 20, 27), (70, 78, 92), (205, 212, 222)),
-    "black": Background((0, 0, 0), (0, 0, 0), (72, 72, 72), (214, 214, 214)),
-    "white": Background((255, 255, 255), (255, 255, 255), (150, 154, 160), (32, 36, 42)),
+    "dark": Background((11, 13, 18), (17, 20, 27), (70, 78, 92), (205, 212, 222), (112, 168, 214)),
+    "black": Background((0, 0, 0), (0, 0, 0), (72, 72, 72), (214, 214, 214), (112, 168, 214)),
+    "white": Background(
+        (255, 255, 255), (255, 255, 255), (150, 154, 160), (32, 36, 42), (64, 120, 176)
+    ),
 }
-
-# Offered by name in the window; the first, our own, is the default (see colors.py). All but turbo
-# are perceptually uniform and keep their order for the colour-blind. Any other name that the cmap
-# library knows is taken too.
-COLORMAPS = ("glow", "plasma", "viridis", "hawaii", "batlow", "cividis", "turbo")
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,15 @@ class View:
     Attributes:
         center: the point of the box shown in the middle, in model units; None is the box's centre.
         zoom: 1 shows the whole box; 2 shows half of its side.
-        colormap: name of the map from activity to colour, as the cmap library knows it.
+        color_by: a key of `QUANTITIES`, what the colour of a rod tells.
+        colormap: name of the map from that to colour, as the cmap library knows it; "auto" is the
+            quantity's own.
+        color_range: the values at the two ends of the map; None is the quantity's own range. An
+            angle has none.
         background: a key of `BACKGROUNDS`.
         show_box: draw the outline of the periodic box.
-        show_color_bar: draw the colour bar of the activity.
+        show_heads: mark the head of each rod.
+        show_color_bar: draw the colour bar.
         show_scale_bar: draw the scale bar.
         title: one line over the box; empty for none.
         show_time: write the simulated time.
@@ -69,8 +74,11 @@ class View:
 
     center: tuple[float, float] | None = None
     zoom: float = 1.0
-    colormap: str = COLORMAPS[0]
+    color_by: str = "activity"
+    colormap: str = AUTO
+    color_range: tuple[float, float] | None = None
     background: str = "dark"
+    show_heads: bool = False
     show_box: bool = True
     show_color_bar: bool = True
     show_scale_bar: bool = True
@@ -97,12 +105,33 @@ class View:
         shown = dict(values)
         if isinstance(shown.get("parameters"), list):
             shown["parameters"] = tuple(shown["parameters"])
-        return checked(cls(**{**shown, "center": _center(shown.get("center"))}))
+        pairs = {name: _pair(name, shown.get(name)) for name in ("center", "color_range")}
+        return checked(cls(**{**shown, **pairs}))
 
     @property
     def colors(self) -> Background:
         """The colours of the background."""
         return BACKGROUNDS[self.background]
+
+    @property
+    def quantity(self) -> Quantity:
+        """What the colour of a rod tells."""
+        return QUANTITIES[self.color_by]
+
+    @property
+    def map_name(self) -> str:
+        """The name of the colour map in use."""
+        return self.quantity.colormap if self.colormap == AUTO else self.colormap
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of `engine.snapshot.MEASURES` that a picture needs."""
+        return (self.quantity.measure,) if self.quantity.measure else ()
+
+    @property
+    def has_color_bar(self) -> bool:
+        """Whether there is a colour bar to draw."""
+        return self.show_color_bar and self.color_by != FIXED
 
 
 def checked(view: View) -> View:
@@ -116,14 +145,23 @@ def checked(view: View) -> View:
         raise ViewError(
             f"zoom = {view.zoom!r} cannot be shown: use a number from {low:g} to {high:g}."
         )
-    _center(view.center)
+    _pair("center", view.center)
+    if not isinstance(view.color_by, str) or view.color_by not in QUANTITIES:
+        raise ViewError(
+            f"color_by = {view.color_by!r} is unknown: use one of {', '.join(QUANTITIES)}."
+        )
+    ends = _pair("color_range", view.color_range)
+    if ends is not None and not ends[0] < ends[1]:
+        raise ViewError(
+            f"color_range = {ends[0]:g} to {ends[1]:g} is none: the second number must be larger."
+        )
     if view.background not in BACKGROUNDS:
         raise ViewError(
             f"background = {view.background!r} is unknown: use one of {', '.join(BACKGROUNDS)}."
         )
     if not isinstance(view.colormap, str):
         raise ViewError(f"colormap = {view.colormap!r} is not the name of a colour map.")
-    for name in ("show_box", "show_color_bar", "show_scale_bar", "show_time"):
+    for name in (field.name for field in fields(View) if field.name.startswith("show_")):
         if not isinstance(getattr(view, name), bool):
             raise ViewError(f"{name} = {getattr(view, name)!r}: use true or false.")
     _check_texts(view)
@@ -201,7 +239,7 @@ def layout(view: View, size: tuple[int, int]) -> Layout:
     em = max(8.0, 0.022 * min(width, height))
     margin = MARGIN * em
     texts = int(view.show_time) + len(view.parameters)
-    bars = view.show_color_bar or view.show_scale_bar
+    bars = view.has_color_bar or view.show_scale_bar
     if min(size) < SMALLEST_WITH_LEGEND and (bars or texts or view.title):
         return Layout(round(em), round(margin), (0.0, 0.0, width, height), "none")
     head = HEAD_HEIGHT * em if view.title else 0.0
@@ -217,7 +255,7 @@ def layout(view: View, size: tuple[int, int]) -> Layout:
     below = (inner[0], inner[1], inner[2], inner[3] - under)
     if _side(beside) < _side(below):
         return Layout(round(em), round(margin), below, "bottom", round(head), columns, rows)
-    taken = _SHORTEST_COLOR_BAR * view.show_color_bar + _SCALE_BAR_ROOM * view.show_scale_bar
+    taken = _SHORTEST_COLOR_BAR * view.has_color_bar + _SCALE_BAR_ROOM * view.show_scale_bar
     room = (inner[3] - inner[1]) / em - taken - 2
     rows = min(texts, max(0, int(room / LINE_HEIGHT)))
     return Layout(round(em), round(margin), beside, "right", round(head), 1, rows)
@@ -279,8 +317,7 @@ def _side(rectangle: tuple[float, float, float, float]) -> float:
     return min(rectangle[2] - rectangle[0], rectangle[3] - rectangle[1])
 
 
-def _center(value: Any) -> tuple[float, float] | None:
-    """Coerce a centre, as JSON gives it, to a pair of numbers or None."""
+def _pair(name: str, value: Any) -> tuple[float, float] | None:
     if value is None:
         return None
     try:
@@ -288,7 +325,7 @@ def _center(value: Any) -> tuple[float, float] | None:
     except (TypeError, ValueError):
         x = y = math.nan
     if not (math.isfinite(x) and math.isfinite(y)):
-        raise ViewError(f"center = {value!r} is no point: use two numbers, x and y, or none.")
+        raise ViewError(f"{name} = {value!r} is not possible: use two numbers, or none.")
     return x, y
 
 

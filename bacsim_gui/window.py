@@ -44,6 +44,7 @@ from engine.snapshot import Checkpoint, Snapshot
 log = logging.getLogger(__name__)
 
 REFRESH_MS = 200
+STANDS_STILL = "drawing is paused, the picture stands still"
 # Settings of a recording that may be refused; the parameters have their own place for that.
 SETTINGS = ("width", "height", "fps", "time_a_frame", "delay", "until", "keep")
 
@@ -172,6 +173,8 @@ class Window(QMainWindow):
         transport.screenshot_wanted.connect(self.files.draw)
         transport.trace_wanted.connect(self.files.trace)
         self.view_panel.edited.connect(lambda name, value: session.set_view(**{name: value}))
+        self.view_panel.drawing_toggled.connect(session.set_drawing)
+        self.view_panel.draw_every_typed.connect(session.set_draw_every)
         self.view_panel.reset_wanted.connect(self.canvas.reset_view)
         self.recording.edited.connect(session.set_movie)
         self.recording.folder_wanted.connect(self.files.choose_folder)
@@ -213,8 +216,11 @@ class Window(QMainWindow):
     @property
     def shown(self) -> Snapshot | None:
         """The state in the picture: the newest one, or the earlier one that is looked at."""
-        if self.session.looking is not None:
-            return self.session.looking
+        looking = self.session.looking
+        if looking is not None:
+            # With what has been measured of its rods meanwhile, if that is wanted.
+            found = None if self.frame is None else self.frame.looked_at
+            return found if found is not None and found.rods is looking.rods else looking
         return None if self.frame is None else self.frame.snapshot
 
     # Shown state
@@ -237,7 +243,7 @@ class Window(QMainWindow):
             self.canvas.view = view
         title = session.preset or session.run.title
         self.setWindowTitle(f"{title} – bacsim" if title else "bacsim")
-        for name in ("K", "seed", *SETTINGS):
+        for name in ("K", "seed", "draw every", *SETTINGS):
             if name in session.refused:
                 self.status_bar.say(session.refused.pop(name))
 
@@ -251,13 +257,14 @@ class Window(QMainWindow):
         self._show_state()
         handle = self.windowHandle()
         hidden = handle is None or not handle.isExposed() or not self.canvas.native.isVisible()
-        if hidden or self.session.looking is not None:
+        if hidden or not self.session.drawing or self.session.looking is not None:
             # What is not shown is never painted; time goes on all the same.
             self._painted()
 
     def _show_state(self) -> None:
         shown = self.shown
-        if shown is not None and shown is not self._pictured:
+        still = not self.session.drawing and self.session.looking is None
+        if shown is not None and shown is not self._pictured and not still:
             self._pictured = shown
             self.canvas.show_snapshot(shown)
 
@@ -287,7 +294,7 @@ class Window(QMainWindow):
         if self.session.auto:
             self.transport.show_values(self.session, self.K)
             self.parameters.derived.show_values(self.session, self.K)
-        text = ""
+        text = "" if self.session.drawing else STANDS_STILL
         if self._closing or status.phase in WAITS:
             text = phase_text(status, time.monotonic())
         if self._closing and not self.engine.is_alive():

@@ -5,6 +5,9 @@ uniform float u_radius;
 uniform float u_pixel;
 uniform float u_enlarged;  // pixels drawn, a side, for one that is seen
 uniform float u_space_size;
+uniform float u_heads;     // 1 where heads are marked
+uniform vec3 u_ink;
+uniform vec3 u_ground;
 
 varying vec2 v_local;
 varying vec2 v_place;
@@ -36,5 +39,12 @@ void main() {
     float rim = smoothstep(0.68, 0.88, s / r);
     float tail = 1.0 - smoothstep(-1.0, 0.0, v_local.x / (u_half_length + u_radius));
     vec3 color = v_color * (1.0 - wide * (1.0 - (1.0 - 0.55 * rim) * (1.0 - 0.28 * tail)));
+
+    // A marked head has the colour of the ink, and the tail fades into the ground: light on dark and
+    // dark on white, so that one of the two shows on every colour, at any size.
+    float ahead = v_local.x / (u_half_length + u_radius);
+    vec3 faded = mix(color, u_ground, 0.6 * (1.0 - smoothstep(-1.0, 0.3, ahead)));
+    vec3 marked = mix(faded, u_ink, 0.85 * smoothstep(0.5, 0.62, ahead));
+    color = mix(color, marked, u_heads);
     gl_FragColor = vec4(color * coverage, coverage);
 }

@@ -3,30 +3,32 @@
 
 from dataclasses import fields
 
-from PyQt6.QtCore import QSignalBlocker, QSize, pyqtSignal
-from PyQt6.QtGui import QAction, QIcon, QImage, QMouseEvent, QPixmap
+from PyQt6.QtCore import QSignalBlocker, pyqtSignal
+from PyQt6.QtGui import QAction, QMouseEvent
 from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QMenu, QPushButton, QWidget
 
-from bacsim_gui.colors import colors
-from bacsim_gui.panels.layout import Choice, Group
+from bacsim_gui.panels.coloring_rows import ColoringRows
+from bacsim_gui.panels.layout import Choice, Group, label
+from bacsim_gui.panels.number import NumberField
 from bacsim_gui.session import Session
-from bacsim_gui.view import BACKGROUNDS, COLORMAPS, LONGEST_TITLE, SHOWABLE, View
+from bacsim_gui.view import BACKGROUNDS, LONGEST_TITLE, SHOWABLE, View
 
 
 class ViewPanel(Group):
-    """Emits `edited(name, value)` for a field of `View`, and `reset_wanted` for zoom and centre."""
+    """Emits `edited(name, value)` for a field of `View`, and `reset_wanted` for zoom and centre.
+
+    `drawing_toggled` and `draw_every_typed` say how often the picture follows the simulation.
+    """
 
     edited = pyqtSignal(str, object)
+    drawing_toggled = pyqtSignal(bool)
+    draw_every_typed = pyqtSignal(str)
     reset_wanted = pyqtSignal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("view", parent)
-        self.colormap = Choice()
-        self.colormap.setIconSize(QSize(56, 12))
-        for name in COLORMAPS:
-            self.colormap.addItem(_strip(name), name)
-        self.colormap.textActivated.connect(lambda text: self.edited.emit("colormap", text))
-        self.add_named("colormap", self.colormap, "Colour of a rod's activity, from 0 to 1.")
+        self.coloring = ColoringRows(self)
+        self.coloring.edited.connect(self.edited)
         self.background = Choice()
         self.background.addItems(list(BACKGROUNDS))
         self.background.textActivated.connect(lambda text: self.edited.emit("background", text))
@@ -44,6 +46,7 @@ class ViewPanel(Group):
         for field in fields(View):
             if field.name.startswith("show_"):
                 self._check(field.name)
+        self._add_drawing()
         self.reset = QPushButton("Show the whole box")
         self.reset.setToolTip("Undo zoom and pan; a double click on the picture does the same.")
         self.reset.clicked.connect(self.reset_wanted)
@@ -53,11 +56,34 @@ class ViewPanel(Group):
         line.addWidget(self.reset)
         self.add(buttons)
 
+    def _add_drawing(self) -> None:
+        self.draw_every = NumberField()
+        self.draw_every.setFixedWidth(56)
+        self.draw_every.typed.connect(self.draw_every_typed)
+        self.draw_every.nudged.connect(
+            lambda by: self.draw_every_typed.emit(str(max(1, int(self.draw_every.text()) + by)))
+        )
+        self.paused = QCheckBox("pause drawing")
+        self.paused.toggled.connect(lambda on: self.drawing_toggled.emit(not on))
+        cells = QWidget()
+        line = QHBoxLayout(cells)
+        line.setContentsMargins(0, 0, 0, 0)
+        for widget in (self.draw_every, label("frames"), self.paused):
+            line.addWidget(widget)
+        line.addStretch(1)
+        self.add_named(
+            "draw every", cells,
+            "Drawing fewer frames, or none, leaves more time to the simulation. Recordings keep "
+            "all of theirs.",
+        )  # fmt: skip
+
     def show_values(self, session: Session) -> None:
         """Show the session's view; no signal is emitted."""
+        self.draw_every.show_value(session.draw_every)
+        with QSignalBlocker(self.paused):
+            self.paused.setChecked(not session.drawing)
         view = session.view
-        with QSignalBlocker(self.colormap):
-            self.colormap.setCurrentText(view.colormap)
+        self.coloring.show_values(view, {**vars(session.params), "rods": session.setup.rods})
         with QSignalBlocker(self.background):
             self.background.setCurrentText(view.background)
         if self.title.text() != view.title:
@@ -107,10 +133,3 @@ class _StayingMenu(QMenu):
             entry.trigger()
         else:
             super().mouseReleaseEvent(a0)
-
-
-def _strip(name: str) -> QIcon:
-    """A colour map as a strip, from activity 0 at the left to 1 at the right."""
-    row = colors(name)
-    image = QImage(row.tobytes(), len(row), 1, 3 * len(row), QImage.Format.Format_RGB888)
-    return QIcon(QPixmap.fromImage(image).scaled(56, 12))

@@ -4,8 +4,9 @@
 import numpy as np
 import pytest
 
-from bacsim_gui.colors import COLOR_COUNT, colors
-from bacsim_gui.view import BACKGROUNDS, COLORMAPS, ViewError
+from bacsim_gui.colors import COLOR_COUNT, colors, view_colors
+from bacsim_gui.quantities import COLORMAPS, CYCLIC_MAPS, QUANTITIES
+from bacsim_gui.view import BACKGROUNDS, View, ViewError
 
 # Machado, Oliveira, Fernandes 2009, complete lack of one kind of cone; on linear RGB.
 SIGHT = {
@@ -95,3 +96,62 @@ def test_the_offered_maps_exist(name: str) -> None:
 def test_an_unknown_map_is_refused_by_name() -> None:
     with pytest.raises(ViewError, match="colormap = 'glwo' is unknown: use one of glow"):
         colors("glwo")
+
+
+SEQUENTIAL = [name for name, quantity in QUANTITIES.items() if quantity.has_range]
+
+
+@pytest.mark.parametrize("color_by", SEQUENTIAL)
+@pytest.mark.parametrize("sight", SIGHT)
+def test_every_quantity_keeps_its_order_for_everyone(color_by: str, sight: str) -> None:
+    name = QUANTITIES[color_by].colormap
+    eight = oklab(colors(name)[np.linspace(0, COLOR_COUNT - 1, 8).astype(int)], sight)
+    lightness = eight[:, 0]
+    assert (np.diff(lightness) > 0).all()
+    assert least_distance(name, sight) > 0.08
+
+
+@pytest.mark.parametrize("color_by", SEQUENTIAL)
+@pytest.mark.parametrize("background", ["dark", "black"])
+def test_no_value_vanishes_in_the_dark(color_by: str, background: str) -> None:
+    ground = oklab(np.array(BACKGROUNDS[background].inside))
+    shown = oklab(colors(QUANTITIES[color_by].colormap))
+    assert np.linalg.norm(shown - ground, axis=1).min() > 0.12
+
+
+@pytest.mark.parametrize("color_by", SEQUENTIAL)
+def test_steps_of_each_quantity_are_even(color_by: str) -> None:
+    lab = oklab(colors(QUANTITIES[color_by].colormap))
+    steps = np.linalg.norm(lab[16:] - lab[:-16], axis=1)
+    assert steps.min() > 0.7 * steps.mean()
+    assert steps.max() < 1.5 * steps.mean()
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+def test_six_headings_are_told_apart_by_everyone(sight: str) -> None:
+    table = colors(QUANTITIES["heading"].colormap)
+    six = oklab(table[np.arange(6) * COLOR_COUNT // 6], sight)
+    apart = np.linalg.norm(six[:, None] - six[None], axis=-1)
+    assert apart[np.triu_indices(6, 1)].min() > 0.13
+
+
+@pytest.mark.parametrize("name", CYCLIC_MAPS)
+def test_maps_of_headings_end_as_they_begin(name: str) -> None:
+    lab = oklab(view_colors(View(color_by="heading", colormap=name)))
+    steps = np.linalg.norm(np.diff(np.concatenate([lab, lab[:1]]), axis=0), axis=1)
+    # What closes the circle is a step like the others.
+    assert steps[-1] < 2 * steps[:-1].max()
+
+
+@pytest.mark.parametrize("background", BACKGROUNDS)
+def test_headings_and_plain_rods_stand_out_from_every_ground(background: str) -> None:
+    ground = oklab(np.array(BACKGROUNDS[background].inside))
+    for color_by in ("heading", "fixed"):
+        table = oklab(view_colors(View(color_by=color_by, background=background)))
+        assert np.linalg.norm(table - ground, axis=1).min() > 0.2
+
+
+def test_a_map_with_two_ends_is_refused_for_headings() -> None:
+    with pytest.raises(ViewError, match="colormap = 'viridis' does not end as it begins"):
+        view_colors(View(color_by="heading", colormap="viridis"))
+    view_colors(View(color_by="heading", colormap="phase"))  # another cyclic one

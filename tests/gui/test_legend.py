@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from bacsim_gui.colors import colors
-from bacsim_gui.legend import _mask, _texts, legend, scale_bar, text_mask
+from bacsim_gui.legend import _texts, legend, scale_bar
 from bacsim_gui.scene import Scene
+from bacsim_gui.sheet import _mask, text_mask
 from bacsim_gui.view import SHOWABLE, View, camera, layout
 from engine.params import Params
 from tests.gui.conftest import swarm

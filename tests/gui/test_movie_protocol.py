@@ -39,6 +39,17 @@ def test_a_frame_costs_16_bytes_a_rod() -> None:
     assert sizes[0] < 150
 
 
+def test_what_a_view_needs_of_rods_goes_along() -> None:
+    speed, cluster = np.arange(250, dtype=np.float32), np.ones(250, np.float32)
+    scene = replace(swarm(250), measures={"cluster": cluster, "speed": speed})
+    message = protocol.receive(sent((protocol.send_frame, scene, ("speed", "overlap"))))
+    assert message is not None
+    got = protocol.scene_of(message[1])
+    np.testing.assert_array_equal(got.rods, scene.rods)
+    assert list(got.measures) == ["speed"]
+    np.testing.assert_array_equal(got.measures["speed"], speed)
+
+
 def test_messages_follow_one_another_to_the_end() -> None:
     pipe = sent(
         (protocol.send_json, protocol.START, {"fps": 30}),

@@ -160,6 +160,9 @@ REFUSED = {
     ("movie", "--out", "a.mp4", "--time-a-frame", "1e9"): "time-a-frame",
     ("movie", "--out", "a.mp4", "--skip", "1e9"): "skip",
     ("movie", "--out", "a.mp4", "--colormap", "nope"): "nope",
+    ("movie", "--out", "a.mp4", "--color-by", "sped"): "use one of activity, heading, speed",
+    ("movie", "--out", "a.mp4", "--color-range", "3"): "color-range = '3' is no pair",
+    ("movie", "--out", "a.mp4", "--color-range", "3,2"): "second number must be larger",
     ("movie", "--out", "."): "no name of a file",
     ("render", "run.gsd", "--out", "a.mp4", "--center", "5"): "Give two numbers",
     ("run", "--steps", "10"): "Nothing would be kept",
@@ -242,6 +245,33 @@ def test_it_is_rendered_in_another_size_and_with_other_colours(bacsim, filmed):
     assert len(large) == len(small) == 4
     assert large.mean() > small.mean() + 60
     assert metadata(filmed / "large.mp4")["source"] == "small.mp4.timeline"
+
+
+def test_a_measure_is_shown_alike_in_movie_replay_and_trajectory(bacsim, filmed):
+    """Each computes it in another way: along a run, along a replay, from a state in a file."""
+    look = ("--color-by", "speed", "--quality", "lossless", "--show-heads")
+    where = ("--size", "160x120", "--fps", "10")
+    bacsim("movie", *SMALL, "--seconds", "0.2", *where, *look, "--out", "fast.mp4")
+    bacsim("render", "fast.mp4", "--out", "fast-again.mp4")
+    bacsim("replay", "fast.mp4", "--out", "fast.gsd")
+    bacsim("render", "fast.gsd", "--out", "fast-kept.mp4", *where, *look)
+    first, again, kept = (
+        decoded(filmed / name, (160, 120)).astype(int)
+        for name in ("fast.mp4", "fast-again.mp4", "fast-kept.mp4")
+    )
+    assert len(first) == 2
+    np.testing.assert_array_equal(first, again)
+    assert np.abs(first - kept).max() <= 6
+    bacsim("render", "fast.mp4", "--out", "plain.mp4", "--color-by", "fixed")
+    assert np.abs(first - decoded(filmed / "plain.mp4", (160, 120)).astype(int)).max() > 40
+
+
+def test_no_measure_is_shown_of_rods_whose_neighbours_are_not_in_the_file(bacsim, filmed):
+    bacsim("run", *SMALL, "--steps", "10", "--every", "10", "--keep", "20", "--out", "thin.gsd")
+    bacsim("render", "thin.gsd", "--out", "thin.png", "--color-by", "heading")
+    told = bacsim("render", "thin.gsd", "--out", "no.png", "--color-by", "cluster", status=1)
+    assert "Only one rod in 6 is in thin.gsd" in told.stderr
+    assert not (filmed / "no.png").exists()
 
 
 def test_a_name_may_hold_what_ffmpeg_reads_as_something_else(bacsim, filmed):

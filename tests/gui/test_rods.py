@@ -214,3 +214,54 @@ def test_a_smaller_scene_leaves_nothing_of_a_larger_one() -> None:
     before = render(one_rod(10, 10), BARE, SIZE)
     render(swarm(2000), BARE, SIZE)
     np.testing.assert_array_equal(render(one_rod(10, 10), BARE, SIZE), before)
+
+
+def test_a_rod_has_the_colour_of_its_measure() -> None:
+    scene = one_rod(10, 10, 0.3, 0.0)
+    measured = replace(scene, measures={"speed": np.array([0.4], np.float32)})
+    view = replace(BARE, color_by="speed", color_range=(0.0, 0.5))
+    at = pixel(scene, view, SIZE, 10 + 0.5 * np.cos(0.3), 10 + 0.5 * np.sin(0.3))
+    shown = render(measured, view, SIZE)[at].astype(int)
+    np.testing.assert_allclose(shown, colors("viridis")[round(0.8 * 255)], atol=3)
+    # The same surface shows the same state in another range, and one of which nothing is known.
+    wider = render(measured, replace(view, color_range=(0.0, 1.0)), SIZE)[at].astype(int)
+    np.testing.assert_allclose(wider, colors("viridis")[round(0.4 * 255)], atol=3)
+    plain = render(scene, view, SIZE)[at].astype(int)
+    np.testing.assert_allclose(plain, view.colors.rods, atol=3)
+
+
+@pytest.mark.parametrize("theta", [0.0, 2.0, -1.2])
+def test_a_rod_has_the_colour_of_its_heading(theta: float) -> None:
+    scene, view = one_rod(10, 10, theta), replace(BARE, color_by="heading")
+    x, y = 10 + 0.5 * np.cos(theta), 10 + 0.5 * np.sin(theta)
+    shown = render(scene, view, SIZE)[pixel(scene, view, SIZE, x, y)].astype(int)
+    wanted = colors("infinity")[round(theta / (2 * np.pi) % 1 * 255)].astype(int)
+    np.testing.assert_allclose(shown, wanted, atol=6)
+
+
+def test_a_copy_across_the_edge_has_the_colour_of_its_rod() -> None:
+    scene = replace(one_rod(0.2, 10), measures={"speed": np.array([0.4], np.float32)})
+    view = replace(BARE, color_by="speed", color_range=(0.0, 0.5))
+    picture = render(scene, view, SIZE)
+    seen = [picture[pixel(scene, view, SIZE, x, 10)].astype(int) for x in (0.7, 18.6)]
+    assert np.abs(seen[0] - colors("viridis")[204]).max() < 4
+    assert np.abs(seen[1] / seen[0] - seen[1][1] / seen[0][1]).max() < 0.1  # its darker tail
+
+
+@pytest.mark.parametrize("background", ["dark", "white"])
+@pytest.mark.parametrize("zoom", [1.0, 0.25])
+def test_heads_are_marked_on_demand(background: str, zoom: float) -> None:
+    scene = one_rod(10, 10, 0.7)
+    view = replace(BARE, color_by="fixed", background=background, zoom=zoom)
+    ink, ground = np.array(view.colors.ink, int), np.array(view.colors.inside, int)
+
+    def ends(view: View) -> tuple[np.ndarray, np.ndarray]:
+        picture = render(scene, view, SIZE).astype(int)
+        reach = 2.4 * np.array([np.cos(0.7), np.sin(0.7)])
+        head, tail = (picture[pixel(scene, view, SIZE, *(10 + end * reach))] for end in (1, -1))
+        return head, tail
+
+    head, tail = ends(replace(view, show_heads=True))
+    before, behind = ends(view)
+    assert np.abs(head - ink).sum() < np.abs(before - ink).sum() - 60
+    assert np.abs(tail - ground).sum() < np.abs(behind - ground).sum() - 10

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bacsim_gui.quantities import COLORMAPS
 from bacsim_gui.view import (
     BACKGROUNDS,
-    COLORMAPS,
     SMALLEST_WITH_LEGEND,
     ZOOM_RANGE,
     View,
@@ -44,6 +44,13 @@ def test_a_view_survives_json() -> None:
         ({"background": "green"}, "dark, black, white"),
         ({"show_box": 1}, "show_box = 1"),
         ({"colormap": 7}, "colormap = 7"),
+        ({"color_by": "sped"}, "color_by = 'sped' is unknown: use one of activity, heading"),
+        ({"color_by": ["speed"]}, "color_by = ['speed'] is unknown"),
+        ({"color_range": [1]}, "color_range = [1]"),
+        ({"color_range": [1, "x"]}, "color_range"),
+        ({"color_range": [2, 1]}, "color_range = 2 to 1 is none"),
+        ({"color_range": [1, 1]}, "the second number must be larger"),
+        ({"show_heads": 1}, "show_heads = 1"),
         ({"show_time": "yes"}, "show_time = 'yes'"),
         ({"title": "two\nlines"}, "title = 'two\\nlines'"),
         ({"title": "x" * 201}, "at most 200 letters"),
@@ -64,7 +71,7 @@ def test_a_view_that_cannot_be_shown_is_refused_by_name(values: dict, named: str
 @pytest.mark.parametrize("background", BACKGROUNDS)
 def test_every_background_can_be_shown(background: str) -> None:
     assert checked(View(background=background)).colors is BACKGROUNDS[background]
-    assert View().colormap == COLORMAPS[0]
+    assert View().map_name == COLORMAPS[0]
 
 
 @given(SIZES, st.floats(1.0, 1e4), st.booleans(), st.booleans())

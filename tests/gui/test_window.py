@@ -47,7 +47,7 @@ def colours_of_rods(window):
     """The pixel at each rod's centre, and the colour that its activity should have."""
     snapshot, picture = window.frame.snapshot, window.canvas.grab()
     at = camera(window.canvas.view, snapshot.params.space_size, window.canvas.size)
-    table = colors(window.canvas.view.colormap)
+    table = colors(window.canvas.view.map_name)
     seen, meant = [], []
     for x, y, _, activity in snapshot.rods:
         px, py = at.to_picture(float(x), float(y))
