@@ -41,6 +41,7 @@ from engine.step import (
     unpack,
     update_velocity,
 )
+from engine.surroundings import external
 from engine.timing import CompileRecord
 
 # Which measures come from sums over neighbours, and which from looking at each contact.
@@ -77,7 +78,9 @@ class Meter:
         if self._room is not None and self._room.rods == room.rods:
             room = self._room  # else a parameter that changes would compile
         check_memory(Setup(rods=snapshot.n), self.kernel, room)
-        state = to_device(Start.of(snapshot), snapshot.params, room, listed=True)
+        state = to_device(
+            Start.of(snapshot), snapshot.params, room, listed=True, obstacles=snapshot.obstacles
+        )
         packed = jax.device_put(pack(snapshot.params))
         return self.of_run(state, room, packed, names)
 
@@ -191,9 +194,10 @@ def _sums(state: State, packed: Packed, *, kernel: Kernel) -> _Sums:
     params = replace(unpack(packed), w_d=jnp.float32(1), w_a=jnp.float32(0))
     rods = rods_of(state)
     sums = kernel(rods, state.n, params, state.neighbours)
+    push, _ = external(rods, state.obstacles, state.obstacle_count, params)
     thrust, _ = propulsion(rods, params)
     return _Sums(
-        speed(update_velocity(sums.force + thrust, sums.torque, params)), sums.local_density
+        speed(update_velocity(sums.force + thrust + push, sums.torque, params)), sums.local_density
     )
 
 

@@ -3,6 +3,7 @@
 
 import functools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from engine import Driver, ParameterError, Params, Setup
 from engine.capacity import capacity_for
 from engine.measures import Meter
 from engine.native.library import native
+from engine.obstacle import Obstacle
 from engine.snapshot import MEASURES, Snapshot
 from tests.engine import seam
 from tests.engine.conftest import apart
@@ -209,6 +211,24 @@ def test_another_state_is_measured_under_its_own_parameters(kernel):
     found = driver.measure(MEASURES, before)
     for name in MEASURES:
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("kernel", seam.KERNEL_NAMES)
+def test_what_obstacles_and_a_hand_do_is_part_of_the_speed(kernel):
+    """As the next step shows it, which has no noise."""
+    driver = fifty(kernel)
+    driver.set(push_x=14.0, push_y=14.0, push_range=8.0, push_force=40.0)
+    driver.set_obstacles([Obstacle(7.0, 7.0, 4.0, 4.0), Obstacle(20.0, 20.0, radius=3.0)])
+    before = driver.snapshot()
+    here, there = driver.measure(["speed"]), driver.measure(["speed"], before)
+    alone = driver.measure(["speed"], replace(before, obstacles=()))
+    moved = driver.advance(1).pos - before.pos
+    moved -= driver.params.space_size * np.round(moved / driver.params.space_size)
+    np.testing.assert_allclose(
+        here["speed"], np.hypot(*moved.T) / driver.params.dt, rtol=2e-3, atol=5e-3
+    )
+    np.testing.assert_allclose(there["speed"], here["speed"], rtol=1e-3, atol=1e-3)
+    assert np.abs(alone["speed"] - here["speed"]).max() > 1
 
 
 @pytest.mark.parametrize("kernel", ["native", "neighbours", "rowsum"])
