@@ -75,7 +75,10 @@ class Frames:
         self._clock.fps = wanted.fps
         clock = self._clock if running and wanted.drawing else None
         self._skipped, self._shown_at = 0, time.monotonic()
-        self._offer(Frame(0, snapshot, K, build), clock)
+        # A frame that nobody has taken is replaced, and with it what it told of an earlier state.
+        earlier, found = self._looked or (None, None)
+        looked_at = found if earlier is wanted.looking else None
+        self._offer(Frame(0, snapshot, K, build, looked_at), clock)
 
     def _offer(self, frame: Frame, clock: FrameClock | None) -> None:
         self._number += 1

@@ -27,7 +27,10 @@ THEMES = ("system", "light", "dark")
 # Per cent of the system's own size of text.
 TEXT_SIZES = (100, 125, 150, 175, 200)
 # Fields of a `View` that are taste and not part of a run.
-TASTE = ("background", "colormap", "show_box", "show_color_bar", "show_scale_bar")
+TASTE = (
+    "background", "color_by", "colormap", "show_heads", "show_box", "show_color_bar",
+    "show_scale_bar",
+)  # fmt: skip
 
 
 class SettingsError(ValueError):

@@ -282,7 +282,9 @@ class Window(QMainWindow):
 
     def _refresh(self) -> None:
         """Show what changes with time alone; a few times a second."""
-        status, rate = self.engine.status, self._rate.value(time.monotonic())
+        # What is not drawn tells no rate.
+        rate = self._rate.value(time.monotonic()) if self.session.drawing else 0.0
+        status = self.engine.status
         self.session.forget_refusals()
         frame, shown = self.frame, self.shown
         if frame is not None and shown is not None:

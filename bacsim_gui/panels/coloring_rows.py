@@ -7,6 +7,7 @@ from PyQt6.QtCore import QObject, QSignalBlocker, QSize, pyqtSignal
 from PyQt6.QtGui import QIcon, QImage, QPixmap
 from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
 
+from bacsim_gui import theme
 from bacsim_gui.colors import colors
 from bacsim_gui.panels.layout import Choice, Group, label
 from bacsim_gui.panels.number import NumberField
@@ -35,7 +36,7 @@ class ColoringRows(QObject):
         self.colormap = Choice()
         self.colormap.setIconSize(QSize(56, 12))
         self.colormap.textActivated.connect(lambda text: self.edited.emit("colormap", text))
-        self._map_row = group.add_named("colormap", self.colormap)
+        self._map_row = group.add_named("colour map", self.colormap)
         self.low, self.high = self._field(0), self._field(1)
         self.auto = QCheckBox("auto")
         self.auto.clicked.connect(self._set_auto)
@@ -76,7 +77,7 @@ class ColoringRows(QObject):
 
     def _field(self, end: int) -> NumberField:
         field = NumberField()
-        field.setFixedWidth(_END_WIDTH)
+        theme.fix_width(field, _END_WIDTH)
         field.setAccessibleName(("lowest", "highest")[end] + " value of the colours")
         field.typed.connect(lambda text: self._type(end, text))
         return field

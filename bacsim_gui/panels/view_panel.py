@@ -7,6 +7,7 @@ from PyQt6.QtCore import QSignalBlocker, pyqtSignal
 from PyQt6.QtGui import QAction, QMouseEvent
 from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QMenu, QPushButton, QWidget
 
+from bacsim_gui import theme
 from bacsim_gui.panels.coloring_rows import ColoringRows
 from bacsim_gui.panels.layout import Choice, Group, label
 from bacsim_gui.panels.number import NumberField
@@ -58,7 +59,7 @@ class ViewPanel(Group):
 
     def _add_drawing(self) -> None:
         self.draw_every = NumberField()
-        self.draw_every.setFixedWidth(56)
+        theme.fix_width(self.draw_every, 56)
         self.draw_every.typed.connect(self.draw_every_typed)
         self.draw_every.nudged.connect(
             lambda by: self.draw_every_typed.emit(str(max(1, int(self.draw_every.text()) + by)))
@@ -117,7 +118,7 @@ class ViewPanel(Group):
         self.edited.emit("parameters", chosen)
 
     def _check(self, name: str) -> None:
-        box = QCheckBox(name.removeprefix("show_").replace("_", " "))
+        box = QCheckBox(name.removeprefix("show_").replace("_", " ").replace("color", "colour"))
         box.setMinimumHeight(22)
         box.toggled.connect(lambda on: self.edited.emit(name, on))
         self.shown[name] = box
