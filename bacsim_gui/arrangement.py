@@ -42,6 +42,8 @@ class Arrangement(QObject):
         dock = QDockWidget(title)
         dock.setObjectName(title)
         dock.setWidget(content)
+        if not content.accessibleName():
+            content.setAccessibleName(title)
         self._window.addDockWidget(RIGHT, dock)
         self.docks.append(dock)
         self._widths[dock] = width

@@ -26,6 +26,10 @@ class CanvasKeys(QObject):
     ) -> None:
         super().__init__(window)
         self._canvas, self._shown, self._window = canvas, shown, window
+        canvas.native.setAccessibleName("picture of the rods")
+        canvas.native.setAccessibleDescription(
+            "Arrows move it, plus and minus zoom, 0 shows the whole box."
+        )
         self.zooming = (
             self._action("Zoom in", ("+", "="), lambda: self._zoom(ZOOM)),
             self._action("Zoom out", ("-",), lambda: self._zoom(1 / ZOOM)),

@@ -30,12 +30,12 @@ from bacsim_gui.resources import asset_text, assets_dir
 from bacsim_gui.settings import THEMES
 
 # Widths that panels share, in pixels at the size of text that `_SAMPLE_WIDTH` was measured at.
-NAME_WIDTH = 124
+NAME_WIDTH = 112
 SIDE_NAME_WIDTH = 92
-FIELD_WIDTH = 116
+FIELD_WIDTH = 102
 PANEL_WIDTH = 400
 SIDE_WIDTH = 324
-PAST_WIDTH = 190
+PAST_WIDTH = 180
 _SAMPLE, _SAMPLE_WIDTH = "activity_thresh S*", 105.78
 
 
@@ -135,6 +135,7 @@ def _style_sheet(shown: Colors) -> str:
     return Template(asset_text("style.qss")).substitute(
         asdict(shown), check=f"{icons}/check{light}.svg", box=scaled(14), arrow=scaled(12),
         chevron=f"{icons}/chevron-down{light}.svg",
+        line_height=round(QFontMetricsF(QApplication.font()).height()) + 4,
     )  # fmt: skip
 
 
@@ -169,6 +170,12 @@ def fix_width(widget: QWidget, pixels: int) -> None:
     _fit(widget)
 
 
+def keep_least_width(widget: QWidget, pixels: int) -> None:
+    """Keep a widget at least as wide as `pixels` are at the usual size of text."""
+    widget.setProperty("usual_least_width", pixels)
+    _fit(widget)
+
+
 def fix_icons(bar: QToolBar, pixels: int) -> None:
     """Keep the icons of a tool bar as large as `pixels` are at the usual size of text."""
     bar.setProperty("usual_icons", pixels)
@@ -177,10 +184,16 @@ def fix_icons(bar: QToolBar, pixels: int) -> None:
 
 def _fit(widget: QWidget) -> None:
     width, icons = widget.property("usual_width"), widget.property("usual_icons")
+    least = widget.property("usual_least_width")
+    if least is not None:
+        widget.setMinimumWidth(scaled(least))
     if width is not None:
         widget.setFixedWidth(scaled(width))
     if icons is not None and isinstance(widget, QToolBar):
         widget.setIconSize(QSize(scaled(icons), scaled(icons)))
+        layout = widget.layout()
+        if layout is not None:
+            layout.invalidate()
 
 
 # Icons
@@ -205,6 +218,8 @@ class _Drawn(QIconEngine):
         return _Drawn(self._name)
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
+        if size.isEmpty():
+            return QPixmap()
         disabled = mode == QIcon.Mode.Disabled
         key = (self._name, size.width(), size.height(), disabled, _shown)
         made = self._made.get(key)

@@ -34,6 +34,7 @@ from bacsim_gui.panels.status import ProblemBanner, StatusBar
 from bacsim_gui.panels.transport import TransportBar
 from bacsim_gui.panels.view_panel import ViewPanel
 from bacsim_gui.recording import Recording
+from bacsim_gui.return_key import ReturnKey
 from bacsim_gui.scrubbing import Scrubber
 from bacsim_gui.seam import Frame, Movie, Problem, Status
 from bacsim_gui.session import Session
@@ -147,6 +148,7 @@ class Window(QMainWindow):
             lambda: self.engine.status, self.reading,
         )  # fmt: skip
         self.keys = CanvasKeys(self.canvas, lambda: self.shown, self)
+        ReturnKey(self)
         self.desk = Desk(self, self.session, self.arrangement, settings)
         add_file_menu(self, self.files)
         add_run_menu(self, self.transport)

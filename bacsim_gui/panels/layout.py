@@ -30,6 +30,7 @@ class Group(QCollapsible):
         # It has a style sheet of its own, of fixed colours.
         button.setStyleSheet("")
         button.setProperty("role", "fold")
+        button.setAccessibleDescription("Folds this group away, or unfolds it.")
         outer = self.layout()
         if outer is not None:
             outer.setContentsMargins(0, 0, 0, 0)
@@ -61,6 +62,8 @@ class Group(QCollapsible):
         line.addWidget(title)
         line.addWidget(widget, 1)
         row.setToolTip(tip)
+        widget.setAccessibleName(name)
+        widget.setAccessibleDescription(tip)
         self.add(row)
         return row
 

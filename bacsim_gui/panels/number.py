@@ -126,7 +126,7 @@ class ValueSlider(QSlider):
             steps = min(LINEAR_STEPS, max(1, round((field.high - field.low) / field.step)))
         self.setRange(0, steps)
         self.setPageStep(max(1, steps // 20))
-        self.setMinimumWidth(60)
+        self.setMinimumWidth(48)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.valueChanged.connect(lambda position: self.slid.emit(self.value_at(position)))
 

@@ -55,6 +55,7 @@ class ParameterPanel(QWidget):
         super().__init__(parent)
         self.rows: dict[str, ParameterRow] = {}
         column = Column()
+        column.setAccessibleName("parameters")
         for name in group_names():
             column.add(self._group(name))
         self.derived = DerivedFigures()

@@ -3,8 +3,8 @@
 
 from dataclasses import dataclass
 
-from PyQt6.QtCore import QSignalBlocker, Qt, pyqtSignal
-from PyQt6.QtGui import QMouseEvent
+from PyQt6.QtCore import QSignalBlocker, QSize, Qt, pyqtSignal
+from PyQt6.QtGui import QMouseEvent, QResizeEvent
 from PyQt6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -19,6 +19,9 @@ from superqt import QElidingLabel
 
 from bacsim_gui import theme
 from engine.snapshot import Snapshot
+
+# The shortest slider that the bar shows in one row with the rest.
+SHORTEST = 80
 
 
 @dataclass(frozen=True)
@@ -79,9 +82,14 @@ class PastBar(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("role", "past-bar")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 5, 8, 5)
-        row.setSpacing(8)
+        rows = QVBoxLayout(self)
+        rows.setContentsMargins(12, 5, 8, 5)
+        rows.setSpacing(4)
+        self._row, self._below = QHBoxLayout(), QHBoxLayout()
+        for row in (self._row, self._below):
+            row.setSpacing(8)
+            rows.addLayout(row)
+        self._below.addStretch(1)
         words = QVBoxLayout()
         words.setSpacing(0)
         self.what, self.when = QElidingLabel(), QElidingLabel()
@@ -90,12 +98,13 @@ class PastBar(QFrame):
         self.when.setProperty("role", "value")
         words.addWidget(self.what)
         words.addWidget(self.when)
-        box = QWidget()
-        box.setLayout(words)
+        self._words = QWidget()
+        self._words.setLayout(words)
         words.setContentsMargins(0, 0, 0, 0)
-        theme.fix_width(box, theme.PAST_WIDTH)
+        theme.fix_width(self._words, theme.PAST_WIDTH)
         self.slider = _Scrub(Qt.Orientation.Horizontal)
-        self.slider.setMinimumWidth(60)
+        self.slider.setMinimumWidth(48)
+        self.slider.setAccessibleName("earlier states")
         self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.slider.setRange(0, 0)
         self.slider.valueChanged.connect(self.moved)
@@ -103,11 +112,35 @@ class PastBar(QFrame):
         self.go_on.clicked.connect(self.go_on_wanted)
         self.now = QPushButton("Back to now")
         self.now.clicked.connect(self.now_wanted)
-        for widget, stretch in ((box, 0), (self.slider, 1), (self.go_on, 0), (self.now, 0)):
-            row.addWidget(widget, stretch)
         for button in (self.go_on, self.now):
             # Space is for run and pause.
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._row.addWidget(self._words)
+        self._row.addWidget(self.slider, 1)
+        self._stacked: bool | None = None
+        self._place()
+
+    def _place(self) -> None:
+        """Put all into one row, or the buttons below where that is too narrow."""
+        buttons = self.go_on.sizeHint().width() + self.now.sizeHint().width()
+        room = self.width() - 60  # margins, spaces, and a slider that can be dragged
+        stacked = room < self._words.minimumWidth() + buttons + SHORTEST
+        if stacked == self._stacked:
+            return
+        self._stacked = stacked
+        row = self._below if stacked else self._row
+        for button in (self.go_on, self.now):
+            row.addWidget(button)
+
+    def minimumSizeHint(self) -> QSize:
+        """That of the stacked form: the bar takes it where it must."""
+        buttons = self.go_on.sizeHint().width() + self.now.sizeHint().width()
+        words = self._words.minimumWidth() + self.slider.minimumWidth()
+        return QSize(max(buttons, words) + 40, super().minimumSizeHint().height())
+
+    def resizeEvent(self, a0: QResizeEvent | None) -> None:  # noqa: D102
+        super().resizeEvent(a0)
+        self._place()
 
     def show_values(self, shown: PastShown) -> None:
         """Show what there is; no signal is emitted, and a drag is not disturbed."""

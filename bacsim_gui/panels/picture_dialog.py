@@ -35,6 +35,7 @@ class PictureDialog(QDialog):
             (("size", self.choice), ("width", self.width_field), ("height", self.height_field))
         ):
             grid.addWidget(label(name), row, 0)
+            widget.setAccessibleName(name)
             grid.addWidget(widget, row, 1)
         for value, field in zip(window_size, (self.width_field, self.height_field), strict=True):
             field.setRange(SMALLEST, LARGEST)

@@ -114,7 +114,7 @@ class RecordingPanel(Group):
         metrics = self.folder.fontMetrics()
         path = str(settings.folder)
         self.folder.setText(
-            metrics.elidedText(path, Qt.TextElideMode.ElideMiddle, theme.scaled(190))
+            metrics.elidedText(path, Qt.TextElideMode.ElideMiddle, theme.scaled(150))
         )
         self.folder.setToolTip(path)
         for name in ("quality", "size", "pixels", "fps"):
@@ -166,6 +166,7 @@ class RecordingPanel(Group):
         for name, field in (("width", self.width_field), ("height", self.height_field)):
             field.setToolTip(f"{name.capitalize()}: an even number; free of the window's size.")
             field.setMinimumWidth(60)
+            field.setAccessibleName(f"{name} in pixels")
             field.typed.connect(lambda text, name=name: self.edited.emit(name, text))
             if name == "height":
                 line.addWidget(label("×"))

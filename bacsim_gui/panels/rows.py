@@ -69,7 +69,7 @@ class ParameterRow(QWidget):
         self.back = QToolButton()
         self.back.setIcon(theme.icon("restore"))
         self.back.setIconSize(QSize(12, 12))
-        theme.fix_width(self.back, 20)
+        self.back.setFixedWidth(20)
         self.back.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.back.setProperty("role", "small")
         self.back.clicked.connect(lambda: self.restored.emit(field.name))
@@ -82,6 +82,12 @@ class ParameterRow(QWidget):
         self.refusal.setWordWrap(True)
         self.refusal.hide()
         grid.addWidget(self.refusal, 1, 0, 1, 4)
+
+        for widget in (self.slider, self.number, self.choice):
+            if widget is not None:
+                widget.setAccessibleName(f"{field.name} {field.unit}".strip())
+                widget.setAccessibleDescription(field.doc)
+        self.back.setAccessibleName(f"{field.name} back to its default")
 
     def show_value(
         self, value: Value, default: Value, *, pending: bool = False, refusal: str = ""

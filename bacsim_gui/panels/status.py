@@ -119,6 +119,7 @@ class ProblemBanner(QFrame):
         close.setIcon(theme.icon("close"))
         close.setIconSize(QSize(12, 12))
         close.setToolTip("Dismiss")
+        close.setAccessibleName("dismiss")
         close.clicked.connect(self.dismissed)
         row.addWidget(self.message, 1)
         row.addWidget(close)

@@ -32,6 +32,10 @@ class TransportBar(QToolBar):
         super().__init__("Transport", parent)
         self.setMovable(False)
         theme.fix_icons(self, 18)
+        # What has no room is behind this button, whose own icon the style draws in black.
+        more = self.findChild(QToolButton, "qt_toolbar_ext_button")
+        if more is not None:
+            more.setIcon(theme.icon("more"))
         self.run = self._action("run", "Run", "Space", self.run_toggled, wide=True)
         self.step = self._action("step", "Step", "S", lambda: self.stepped.emit(False))
         self.steps = self._action("steps", "K steps", "Shift+S", lambda: self.stepped.emit(True))
@@ -54,6 +58,7 @@ class TransportBar(QToolBar):
         self.preset.addItems(presets)
         self.preset.setPlaceholderText("own run")
         self.preset.setToolTip("Begin again with a preset.")
+        self.preset.setAccessibleName("preset")
         theme.fix_width(self.preset, 150)
         self.preset.textActivated.connect(self.preset_chosen)
         self.addWidget(self.preset)
@@ -102,7 +107,7 @@ class TransportBar(QToolBar):
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
             if wide:
                 button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-                button.setMinimumWidth(84)
+                theme.keep_least_width(button, 84)
         return action
 
     def _field(self, name: str, width: int, tip: str, typed) -> NumberField:
@@ -112,6 +117,8 @@ class TransportBar(QToolBar):
         field = NumberField()
         theme.fix_width(field, width)
         field.setToolTip(tip)
+        field.setAccessibleName(name)
+        field.setAccessibleDescription(tip)
         field.typed.connect(typed)
         self.addWidget(field)
         return field
