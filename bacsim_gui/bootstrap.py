@@ -63,6 +63,20 @@ def child_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in _set_here}
 
 
+def own_program(module: str, *arguments: str) -> list[str]:
+    """The command that runs a module of ours as a program beside this one."""
+    # Nothing is to be taken from the current folder.
+    return [sys.executable, "-P", "-m", f"bacsim_gui.{module}", *arguments]
+
+
+def own_program_environment() -> dict[str, str]:
+    """The environment for `own_program`: the user's, and the same bacsim as here is found."""
+    environment = child_environment()
+    paths = [str(Path(__file__).resolve().parents[1]), environment.get("PYTHONPATH", "")]
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    return environment
+
+
 def compile_cache_dir() -> Path | None:
     """Where compiled programs are kept between runs; None if `BACSIM_CACHE` is "off"."""
     chosen = os.environ.get("BACSIM_CACHE", "")

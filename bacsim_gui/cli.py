@@ -63,7 +63,8 @@ def parser() -> argparse.ArgumentParser:
     _add_bench(commands)
     _add_trace(commands)
     text = "say what is installed here and what works"
-    add_command(commands, "doctor", text, doctor)
+    command = add_command(commands, "doctor", text, doctor)
+    command.add_argument("--json", action="store_true", help="all of it as JSON")
     return made
 
 
@@ -170,12 +171,15 @@ def trace(arguments: argparse.Namespace, command: PlainParser) -> None:
     print(f"{files.perfetto.resolve()}: drop it on https://ui.perfetto.dev")
 
 
-def doctor(_arguments: argparse.Namespace, _command: PlainParser) -> None:
+def doctor(arguments: argparse.Namespace, _command: PlainParser) -> None:
     """Print what is installed and what works, as it is found."""
-    from bacsim_gui.doctor import findings
+    from bacsim_gui.doctor import as_json, as_text, findings
 
-    for name, found in findings():
-        print(f"{name:14} {found}", flush=True)
+    if arguments.json:
+        print(as_json(list(findings())))
+        return
+    for found in findings():
+        print(as_text(found), flush=True)
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import subprocess
-import sys
 import threading
 from collections import deque
 from collections.abc import Mapping
@@ -21,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from bacsim_gui import __version__
 from bacsim_gui import movie_protocol as protocol
-from bacsim_gui.bootstrap import child_environment
+from bacsim_gui.bootstrap import own_program, own_program_environment
 from bacsim_gui.colors import view_colors
 from bacsim_gui.encoder import EncoderError, ffmpeg_program
 from bacsim_gui.movie_files import delete as delete_recording
@@ -392,17 +390,12 @@ def _reserve(wanted: Path) -> tuple[Path, Path]:
 
 
 def _start_process() -> subprocess.Popen[bytes]:
-    environment = child_environment()
-    # The process must find the same bacsim as this program, and nothing from the current folder.
-    here = str(Path(__file__).resolve().parents[1])
-    paths = [here, environment.get("PYTHONPATH", "")]
-    environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", "bacsim_gui.record_process"],
+        own_program("record_process"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=environment,
+        env=own_program_environment(),
         # Ctrl-C in a terminal is for the program, which then ends the recording in order.
         start_new_session=True,
     )

@@ -251,8 +251,21 @@ def test_doctor_says_what_works(bacsim):
     assert "missing" not in found["packages"]
     assert found["native code"].startswith(("works: ", "none: "))
     assert found["compile cache"] == "off (BACSIM_CACHE)"
-    assert found["pictures"] == "OpenGL without a window works"
+    assert found["pictures"].startswith("OpenGL without a window works: ")
+    assert found["window"].startswith("There is no display here")
     assert found["movies"].startswith("ffmpeg version")
+
+
+def test_doctor_tells_a_program_as_much(bacsim):
+    done = bacsim("doctor", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["bacsim"] == __version__
+    assert told["packages"]["jax"].startswith("0.")
+    assert told["findings"]["movies"].startswith("ffmpeg version")
+    assert told["paths"]["compile cache"] is None
+    assert told["paths"]["log"].endswith("bacsim-gui.log")
+    assert isinstance(told["advice"], list)
 
 
 def test_the_log_file_is_kept_and_rotated(environment, tmp_path):
