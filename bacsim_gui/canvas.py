@@ -18,6 +18,7 @@ from PyQt6.QtOpenGLWidgets import QOpenGLWidget
 from vispy import app
 
 from bacsim_gui.colors import view_colors
+from bacsim_gui.graphics import graphics_of_current
 from bacsim_gui.rods import Painter
 from bacsim_gui.scene import Scene
 from bacsim_gui.view import View, checked, panned, zoomed
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from vispy.app.canvas import MouseEvent
     from vispy.util.event import Event
 
+    from bacsim_gui.selftest import Graphics
     from engine.snapshot import Snapshot
 
 # One notch of a mouse wheel.
@@ -41,6 +43,7 @@ class RodCanvas:
     Attributes:
         frame_painted: functions of no argument, each called after a paint on the screen.
         view_changed: functions of a view, each called when it is looked at in another way.
+        graphics: the OpenGL that draws; None before the first paint.
     """
 
     def __init__(self, view: View | None = None) -> None:
@@ -48,6 +51,7 @@ class RodCanvas:
         self._scene: Scene | None = None
         self._painter: Painter | None = None
         self._grabbing = False
+        self.graphics: Graphics | None = None
         self.frame_painted: list[Callable[[], None]] = []
         self.view_changed: list[Callable[[View], None]] = []
         # VisPy would swap buffers, which Qt does for a QOpenGLWidget, and ask other programs for
@@ -139,6 +143,7 @@ class RodCanvas:
     def _initialize(self, event: Event) -> None:
         # Qt calls this again with a new context, in which nothing of the old one is known.
         self._painter = Painter()
+        self.graphics = graphics_of_current()
 
     def _draw(self, event: Event) -> None:
         assert self._painter is not None, "VisPy initializes before it draws"

@@ -3,6 +3,7 @@
 
 import logging
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -413,6 +414,7 @@ class Worker:
                 seed=None if driver is None else driver.seed,
                 order=self._wanted,
                 obstacles=() if driver is None else driver.obstacles,
+                details="".join(traceback.format_exception(error)),
             )
         )
         if driver is not None:

@@ -12,6 +12,7 @@ from bacsim_gui.files import Files
 from bacsim_gui.panels.about import AboutDialog
 from bacsim_gui.panels.shortcuts import ShortcutsDialog
 from bacsim_gui.panels.transport import TransportBar
+from bacsim_gui.reports import Reports
 from bacsim_gui.settings import TEXT_SIZES, THEMES
 
 # A text, its keys, and what it does; None is a line between.
@@ -75,10 +76,14 @@ def add_view_menu(
     _fill(window, menu, (("Full screen", "F11", desk.toggle_full_screen),))
 
 
-def add_help_menu(window: QMainWindow) -> None:
+def add_help_menu(window: QMainWindow, reports: Reports) -> None:
     """Add what explains."""
     _fill(window, _menu(window, "&Help"), (
         ("Keys", "?", lambda: ShortcutsDialog(window).show()),
+        None,
+        ("This computer", "", reports.show_computer),
+        ("Copy report for a bug", "", reports.copy_report),
+        None,
         ("About bacsim", "", lambda: AboutDialog(window).show()),
     ))  # fmt: skip
 

@@ -118,7 +118,7 @@ class Problem:
 
     `parameter` names the parameter to blame, where there is one; `movie` says that a recording
     ended. `setup`, `params` and `seed` are None before the first successful build. `order` is what
-    the engine followed: what the user has changed since then stands.
+    the engine followed: what the user has changed since then stands. `details` are for a report.
     """
 
     message: str
@@ -130,6 +130,7 @@ class Problem:
     seed: int | None
     order: Wanted | None = None
     obstacles: tuple[Obstacle, ...] = ()
+    details: str = ""
 
 
 @dataclass(frozen=True)

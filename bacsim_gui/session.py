@@ -523,9 +523,11 @@ class Session(QObject):
             self.setup, self.seed, self.obstacles = problem.setup, problem.seed, problem.obstacles
             self.params = replace(problem.params, **edited)
 
-    def show_problem(self, message: str) -> None:
+    def show_problem(self, message: str, details: str = "") -> None:
         """Show something that went wrong outside the engine, which runs on."""
-        self.problem = Problem(message, None, self._failures, False, None, None, None)
+        self.problem = Problem(
+            message, None, self._failures, False, None, None, None, details=details
+        )
         self.changed.emit()
 
     def dismiss_problem(self) -> None:

@@ -3,6 +3,7 @@
 
 import logging
 import time
+import traceback
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -34,6 +35,7 @@ from bacsim_gui.panels.status import ProblemBanner, StatusBar
 from bacsim_gui.panels.transport import TransportBar
 from bacsim_gui.panels.view_panel import ViewPanel
 from bacsim_gui.recording import Recording
+from bacsim_gui.reports import Reports
 from bacsim_gui.return_key import ReturnKey
 from bacsim_gui.scrubbing import Scrubber
 from bacsim_gui.seam import Frame, Movie, Problem, Status
@@ -150,10 +152,13 @@ class Window(QMainWindow):
         self.keys = CanvasKeys(self.canvas, lambda: self.shown, self)
         ReturnKey(self)
         self.desk = Desk(self, self.session, self.arrangement, settings)
+        self.reports = Reports(
+            self, self.session, self.canvas, lambda: self.engine.status, self.reading, device_note
+        )
         add_file_menu(self, self.files)
         add_run_menu(self, self.transport)
         add_view_menu(self, self.desk, self.arrangement, self.keys.zooming)
-        add_help_menu(self)
+        add_help_menu(self, self.reports)
 
     def _connect(self) -> None:
         """All connections, in the order of the data."""
@@ -189,6 +194,8 @@ class Window(QMainWindow):
         self.past_bar.go_on_wanted.connect(self._go_on)
         self.past_bar.now_wanted.connect(session.look_at_now)
         self.banner.dismissed.connect(session.dismiss_problem)
+        self.banner.details_wanted.connect(self.reports.show_problem)
+        self.status_bar.hints_wanted.connect(self.reports.show_computer)
         # session → engine, and back to the panels
         session.changed.connect(lambda: engine.request(session.wanted))
         session.changed.connect(self._show_session)
@@ -198,7 +205,7 @@ class Window(QMainWindow):
         engine.failed.connect(self._engine_failed)
         engine.finished.connect(self._engine_finished)
         # files → status bar, end
-        for telling in (self.files, self.desk):
+        for telling in (self.files, self.desk, self.reports):
             telling.told.connect(self.status_bar.say)
         self.desk.changed.connect(session.changed)
         for background in (self.reading, self.files.drawing):
@@ -338,6 +345,8 @@ class Window(QMainWindow):
                 f"Trace in {status.traced.parent}: open perfetto_trace.json.gz at ui.perfetto.dev, "
                 f"or read {status.traced.name}",
             )  # fmt: skip
+        if status.device != self._told.device:
+            self.status_bar.show_hints(self.reports.advice())
         self._told = status
 
     def _engine_failed(self, problem: Problem) -> None:
@@ -345,7 +354,8 @@ class Window(QMainWindow):
         self._give_up(problem.message)
 
     def _look_for_opengl(self) -> None:
-        """Say it once where nothing can be drawn."""
+        """Say it once where nothing can be drawn, and offer advice on the machine."""
+        self.status_bar.show_hints(self.reports.advice())
         problem = self.canvas.problem
         if problem is not None:
             self.session.show_problem(problem)
@@ -360,7 +370,8 @@ class Window(QMainWindow):
             f"The window met an unexpected error ({kind.__name__}: {error}). It goes on; the log "
             "file has the details."
         )
-        self.session.show_problem(message)
+        details = "".join(traceback.format_exception(kind, error, trace))
+        self.session.show_problem(message, details)
         self._give_up(message)
 
     def _give_up(self, message: str) -> None:

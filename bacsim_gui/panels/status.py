@@ -2,9 +2,18 @@
 """What must be in sight at any size of the window: state, cost of a step, device; and problems."""
 
 import time
+from collections.abc import Sequence
 
-from PyQt6.QtCore import QSize, pyqtSignal
-from PyQt6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStatusBar, QToolButton, QWidget
+from PyQt6.QtCore import QSize, Qt, pyqtSignal
+from PyQt6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QStatusBar,
+    QToolButton,
+    QWidget,
+)
 from superqt import QElidingLabel
 
 from bacsim_gui import theme
@@ -12,6 +21,7 @@ from bacsim_gui.panels.layout import label
 from bacsim_gui.panels.recording_progress import frames_text
 from bacsim_gui.panels.statistics import PHASES, WAITS, big, phase_text, seconds
 from bacsim_gui.seam import Frame, Status
+from bacsim_gui.selftest import Advice
 from bacsim_gui.session import Session
 
 # How long a word of the status bar stays; a long one longer.
@@ -20,6 +30,8 @@ SAID_SECONDS, LETTERS_A_SECOND = 6.0, 15.0
 
 class StatusBar(QStatusBar):
     """The line at the bottom of the window. What it says in passing hides nothing that goes on."""
+
+    hints_wanted = pyqtSignal()
 
     def __init__(self, device_note: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -37,7 +49,21 @@ class StatusBar(QStatusBar):
         self.addWidget(self.phase)
         self.addWidget(self.summary, 3)
         self.addPermanentWidget(self.device, 2 if device_note else 0)
+        self.hints = QToolButton()
+        self.hints.setProperty("role", "hints")
+        self.hints.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.hints.clicked.connect(self.hints_wanted)
+        self.hints.hide()
+        self.addPermanentWidget(self.hints)
         self.setSizeGripEnabled(False)
+
+    def show_hints(self, found: Sequence[Advice]) -> None:
+        """Offer the advice on this machine, where there is some."""
+        count = len(found)
+        self.hints.setText(f"{count} hint{'' if count == 1 else 's'}")
+        self.hints.setToolTip("\n".join(one.what for one in found))
+        self.hints.setAccessibleDescription(self.hints.toolTip())
+        self.hints.setVisible(count > 0)
 
     def say(self, text: str) -> None:
         """Show `text` for some seconds, or nothing any more."""
@@ -108,6 +134,7 @@ class ProblemBanner(QFrame):
     """One plain sentence about what went wrong, above the picture, until it is dismissed."""
 
     dismissed = pyqtSignal()
+    details_wanted = pyqtSignal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -121,7 +148,12 @@ class ProblemBanner(QFrame):
         close.setToolTip("Dismiss")
         close.setAccessibleName("dismiss")
         close.clicked.connect(self.dismissed)
+        self.details = QPushButton("Details…")
+        self.details.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.details.setToolTip("What a bug report needs, to be copied.")
+        self.details.clicked.connect(self.details_wanted)
         row.addWidget(self.message, 1)
+        row.addWidget(self.details)
         row.addWidget(close)
         self.hide()
 
