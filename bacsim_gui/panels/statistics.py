@@ -2,6 +2,7 @@
 """What a step and a compile cost, and what the rods do; refreshed a few times a second."""
 
 import time
+from typing import TYPE_CHECKING
 
 from PyQt6.QtWidgets import QLabel, QWidget
 
@@ -9,7 +10,9 @@ from bacsim_gui.panels.layout import Figures, Group, label
 from bacsim_gui.seam import Frame, Status
 from bacsim_gui.session import Session
 from engine import schema
-from engine.stats import Stats
+
+if TYPE_CHECKING:
+    from engine.stats import Stats
 
 PHASES = {
     "starting": "starting JAX",
@@ -36,7 +39,7 @@ CACHE = {
 }
 
 
-def _code(stats: Stats) -> str:
+def _code(stats: "Stats") -> str:
     """Whose code the steps are, and on how many threads where that is known."""
     if stats.threads is None:
         return stats.code

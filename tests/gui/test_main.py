@@ -86,6 +86,15 @@ def test_neither_help_nor_a_refusal_waits_for_qt_or_jax():
     assert b"radius" in done.stderr
 
 
+def test_the_window_does_not_wait_for_jax():
+    """JAX is loaded by the engine's thread, while the window is there already."""
+    code = (
+        "from bacsim_gui.bootstrap import prepare_window; prepare_window()\n"
+        "import sys, bacsim_gui.window; sys.exit('jax' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 @pytest.mark.gl
 def test_it_leaves_after_so_many_frames_with_a_picture_of_the_window(tmp_path):
     config, picture = tmp_path / "mine.toml", tmp_path / "window.png"
