@@ -10,16 +10,18 @@ from pathlib import Path
 from PyQt6.QtCore import QObject, pyqtSignal
 from PyQt6.QtWidgets import QDialog, QFileDialog, QWidget
 
-from bacsim_gui import autosaves, documents, picture, presets
+from bacsim_gui import autosaves, documents, own_presets, picture, presets, recent
 from bacsim_gui.background import Background
 from bacsim_gui.canvas import RodCanvas
 from bacsim_gui.documents import Opened
 from bacsim_gui.movie_files import free_paths
 from bacsim_gui.order import Order
 from bacsim_gui.panels.picture_dialog import PictureDialog
+from bacsim_gui.presets import Run
 from bacsim_gui.scrubbing import RECORDING, Scrubber
 from bacsim_gui.seam import Status
 from bacsim_gui.session import Session
+from bacsim_gui.unapplied import may_be_given_up
 from engine.snapshot import Snapshot
 from engine.storage import checkpoint as checkpoints
 from engine.storage.errors import StorageError
@@ -81,6 +83,9 @@ class Files(QObject):
                 session.show_problem(f"{opened.path.name} was not opened. {RECORDING}")
                 return
             self._scrubber.open(opened.frames)
+        elif not self._may_go_on():
+            self.told.emit("")
+            return
         elif opened.kept is not None:
             session.resume(opened.kept, opened.notes)
             if "view" in opened.notes:
@@ -89,7 +94,23 @@ class Files(QObject):
         elif opened.run is not None:
             session.load_run(opened.run)
             self._canvas.reset_view()
+        self._note(opened.path)
         self.told.emit(opened.note or f"Opened {opened.path}")
+
+    def open_recent(self, path: Path) -> None:
+        """Open a file of the list, or take it off the list where it is no longer there."""
+        if path.exists():
+            self.open(path)
+            return
+        recent.remove(path)
+        self._session.show_problem(
+            f"{path} is no longer there: it was moved, renamed or deleted. It is taken off the "
+            "recent files."
+        )
+
+    def _note(self, path: Path) -> None:
+        if autosaves.folder() not in path.absolute().parents:
+            recent.add(path)
 
     def resume_autosave(self) -> None:
         """Open the newest autosave."""
@@ -104,13 +125,31 @@ class Files(QObject):
 
     def load_preset(self, name: str) -> None:
         """Begin with a preset."""
+        self._begin_read(partial(presets.load_preset, name), name)
+
+    def load_own_preset(self, name: str) -> None:
+        """Begin with a preset of the user's own."""
+        self._begin_read(partial(own_presets.load, name))
+
+    def _begin_read(self, read: Callable[[], Run], preset: str = "") -> None:
         try:
-            run = presets.load_preset(name)
+            run = read()
         except (ValueError, OSError) as error:
             self._session.show_problem(str(error))
             return
-        self._session.load_run(run, name)
-        self._canvas.reset_view()
+        self.begin(run, preset)
+
+    def begin(self, run: Run, preset: str = "", base: Run | None = None) -> None:
+        """Begin with `run`, unless the user would rather stay; see `Session.load_run`."""
+        if self._may_go_on():
+            self._session.load_run(run, preset, base)
+            self._canvas.reset_view()
+        else:
+            # A choice that shows the new name shows the old one again.
+            self._session.changed.emit()
+
+    def _may_go_on(self) -> bool:
+        return may_be_given_up(self._parent, self._session, "Open without")
 
     # Saving
 
@@ -124,6 +163,7 @@ class Files(QObject):
         except StorageError as error:
             self._session.show_problem(str(error))
             return
+        self._note(path)
         self.told.emit(f"Saved {path}")
 
     def save_checkpoint(self) -> None:
@@ -131,6 +171,7 @@ class Files(QObject):
         path = self.ask_where("Save checkpoint", "run", CHECKPOINTS, checkpoints.SUFFIX)
         if path is not None:
             self._session.save_checkpoint(path, self._canvas.view)
+            self._note(path)
 
     def ask_where(self, title: str, name: str, kinds: str, suffix: str) -> Path | None:
         """A file to write, of that ending unless another is typed; None where the user does not.

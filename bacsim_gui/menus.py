@@ -3,26 +3,38 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from PyQt6.QtGui import QAction, QActionGroup
+from PyQt6.QtGui import QAction, QActionGroup, QKeySequence
 from PyQt6.QtWidgets import QMainWindow, QMenu
 
+from bacsim_gui import recent
 from bacsim_gui.arrangement import Arrangement
 from bacsim_gui.desk import Desk
 from bacsim_gui.files import Files
+from bacsim_gui.gallery import Gallery
 from bacsim_gui.panels.about import AboutDialog
 from bacsim_gui.panels.shortcuts import ShortcutsDialog
 from bacsim_gui.panels.transport import TransportBar
 from bacsim_gui.reports import Reports
 from bacsim_gui.settings import TEXT_SIZES, THEMES
+from bacsim_gui.sharing import Sharing
 
 # A text, its keys, and what it does; None is a line between.
 Entry = tuple[str, str, Callable[[], object]] | None
 
 
-def add_file_menu(window: QMainWindow, files: Files) -> None:
-    """Add what reads and writes files."""
-    _fill(window, _menu(window, "&File"), (
+def add_file_menu(
+    window: QMainWindow, files: Files, gallery: Gallery, presets: QAction, quit_: Callable[[], None]
+) -> None:
+    """Add what reads and writes files; `presets` shows the gallery, `quit_` asks and closes."""
+    menu = _menu(window, "&File")
+    menu.addAction(presets)
+    _fill(window, menu, (
+        ("Save as preset…", "", gallery.save_preset),
+        None,
         ("Open…", "Ctrl+O", files.ask_and_open),
+    ))  # fmt: skip
+    _add_recent(menu, files)
+    _fill(window, menu, (
         ("Resume autosave", "", files.resume_autosave),
         None,
         ("Save parameters…", "Ctrl+S", files.save_parameters),
@@ -30,7 +42,15 @@ def add_file_menu(window: QMainWindow, files: Files) -> None:
         None,
         ("Save picture…", "Ctrl+Shift+P", files.ask_and_draw),
         None,
-        ("Quit", "Ctrl+Q", window.close),
+        ("Quit", "Ctrl+Q", quit_),
+    ))  # fmt: skip
+
+
+def add_edit_menu(window: QMainWindow, sharing: Sharing) -> None:
+    """Add what goes by the clipboard. The shorter keys act while no field has the keyboard."""
+    _fill(window, _menu(window, "&Edit"), (
+        ("Copy run", "Ctrl+Shift+C, Ctrl+C", sharing.copy),
+        ("Paste run", "Ctrl+Shift+V, Ctrl+V", sharing.paste),
     ))  # fmt: skip
 
 
@@ -102,7 +122,7 @@ def _fill(window: QMainWindow, menu: QMenu, entries: Iterable[Entry]) -> None:
             continue
         text, keys, act = entry
         action = QAction(text, window)
-        action.setShortcut(keys)
+        action.setShortcuts([QKeySequence(key) for key in keys.split(", ") if key])
         action.triggered.connect(lambda _, act=act: act())
         menu.addAction(action)
 
@@ -120,3 +140,29 @@ def _choices(
         action.setChecked(name == chosen)
         action.triggered.connect(lambda _, name=name: choose(name))
         inside.addAction(action)
+
+
+def _add_recent(file: QMenu, files: Files) -> None:
+    """A menu of the files that were opened or saved last, made anew each time it is opened."""
+    menu = file.addMenu("Open recent")
+    assert menu is not None, "a menu has menus"
+
+    def fill() -> None:
+        menu.clear()
+        paths = recent.read()
+        for number, path in enumerate(paths, 1):
+            # An ampersand would be a key of the menu.
+            text = f"{path.name}   –   {path.parent}".replace("&", "&&")
+            action = menu.addAction(f"&{number % 10} {text}")
+            if action is not None:
+                action.triggered.connect(lambda _, path=path: files.open_recent(path))
+        if paths:
+            menu.addSeparator()
+            menu.addAction("Clear this list", recent.clear)
+        else:
+            none = menu.addAction("No file yet")
+            if none is not None:
+                none.setEnabled(False)
+
+    menu.aboutToShow.connect(fill)
+    fill()

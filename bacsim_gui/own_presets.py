@@ -121,7 +121,8 @@ def _path(name: str, suffix: str) -> Path:
 
 
 def _read(name: str) -> OwnPreset:
+    path = _path(name, CONFIG)
     try:
-        return OwnPreset(name, load_config(_path(name, CONFIG)))
+        return OwnPreset(name, load_config(path))
     except ParameterError as error:
-        return OwnPreset(name, None, str(error))
+        return OwnPreset(name, None, str(error).replace(str(path), path.name))

@@ -165,6 +165,11 @@ class Session(QObject):
         """Set dt to the largest one with which contacts are stable."""
         self.edit("dt", schema.largest_safe_dt(self.params))
 
+    @property
+    def unapplied(self) -> tuple[str, ...]:
+        """The parameters that were edited but not yet applied by a rebuild."""
+        return tuple(f.name for f in schema.SETUP_FIELDS if self.is_pending(f.name))
+
     def is_pending(self, name: str) -> bool:
         """Whether a parameter was edited but not yet applied by a rebuild."""
         return not schema.field(name).live and self.value(name) != getattr(self.setup, name)
@@ -213,10 +218,14 @@ class Session(QObject):
         """Order the first build: what the session was made with."""
         self._order_build("first start")
 
-    def load_run(self, run: Run, preset: str = "") -> None:
-        """Begin again with all that a preset (its name given) or a file holds."""
+    def load_run(self, run: Run, preset: str = "", base: Run | None = None) -> None:
+        """Begin again with all that a preset (its name given) or a file holds.
+
+        Where `run` is the preset with other values, `base` is what they are restored to.
+        """
         self._leave_the_past()
         self.adopt(run, preset)
+        self.run = base or run
         self._order_build("preset" if preset else "file")
 
     def resume(self, kept: Checkpoint, notes: Mapping[str, Any]) -> None:

@@ -20,10 +20,18 @@ from bacsim_gui.canvas import RodCanvas
 from bacsim_gui.canvas_keys import CanvasKeys
 from bacsim_gui.desk import Desk
 from bacsim_gui.documents import Opened
+from bacsim_gui.drops import Drops
 from bacsim_gui.engine_thread import EngineThread
 from bacsim_gui.engine_worker import AUTOSAVE_SECONDS
 from bacsim_gui.files import Files
-from bacsim_gui.menus import add_file_menu, add_help_menu, add_run_menu, add_view_menu
+from bacsim_gui.gallery import Gallery
+from bacsim_gui.menus import (
+    add_edit_menu,
+    add_file_menu,
+    add_help_menu,
+    add_run_menu,
+    add_view_menu,
+)
 from bacsim_gui.movie_files import unfinished_recordings
 from bacsim_gui.pace import FrameRate
 from bacsim_gui.panels.layout import Column
@@ -41,7 +49,9 @@ from bacsim_gui.scrubbing import Scrubber
 from bacsim_gui.seam import Frame, Movie, Problem, Status
 from bacsim_gui.session import Session
 from bacsim_gui.settings import SettingsFile
+from bacsim_gui.sharing import Sharing
 from bacsim_gui.timeline import Timeline
+from bacsim_gui.unapplied import may_be_given_up
 from engine.snapshot import Checkpoint, Snapshot
 
 log = logging.getLogger(__name__)
@@ -155,7 +165,11 @@ class Window(QMainWindow):
         self.reports = Reports(
             self, self.session, self.canvas, lambda: self.engine.status, self.reading, device_note
         )
-        add_file_menu(self, self.files)
+        self.gallery = Gallery(self, self.session, self.canvas, self.files, lambda: self.shown)
+        self.sharing = Sharing(self.session, self.files)
+        self.drops = Drops(self, central, self.session, self.files)
+        add_file_menu(self, self.files, self.gallery, self.transport.gallery, self._quit)
+        add_edit_menu(self, self.sharing)
         add_run_menu(self, self.transport)
         add_view_menu(self, self.desk, self.arrangement, self.keys.zooming)
         add_help_menu(self, self.reports)
@@ -176,6 +190,7 @@ class Window(QMainWindow):
         transport.speed_typed.connect(session.set_speed)
         transport.auto_toggled.connect(lambda auto: session.set_auto(auto, self.K))
         transport.preset_chosen.connect(self.files.load_preset)
+        transport.gallery_wanted.connect(self.gallery.show)
         transport.record_toggled.connect(self._toggle_movie)
         transport.screenshot_wanted.connect(self.files.draw)
         transport.trace_wanted.connect(self.files.trace)
@@ -238,6 +253,7 @@ class Window(QMainWindow):
         session, K = self.session, self.K
         self.transport.show_values(session, K)
         self.parameters.show_values(session, K)
+        self.arrangement.docks[0].setWindowTitle(self.parameters.heading)
         self.view_panel.show_values(session)
         self.recording.show_values(session, K)
         self.banner.show_values(session)
@@ -414,6 +430,10 @@ class Window(QMainWindow):
             self.frame = replace(self.frame, snapshot=self.session.looking)
         self.scrubber.go_on()
 
+    def _quit(self) -> None:
+        if may_be_given_up(self, self.session, "Quit without"):
+            self.close()
+
     # Qt
 
     def showEvent(self, a0: QShowEvent | None) -> None:  # noqa: D102
@@ -441,6 +461,11 @@ class Window(QMainWindow):
         self._place_waiting()
 
     def closeEvent(self, a0: QCloseEvent | None) -> None:  # noqa: D102
+        # Spontaneous is what the user closes.
+        asks = a0 is not None and a0.spontaneous() and not self._closing
+        if a0 is not None and asks and not may_be_given_up(self, self.session, "Close without"):
+            a0.ignore()
+            return
         self.scrubber.close()
         if self.engine.is_alive() or self.reading.busy or self.files.drawing.busy:
             # The engine ends first: a compile in progress, and a movie, which is kept; so is a

@@ -54,6 +54,7 @@ class ParameterPanel(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.rows: dict[str, ParameterRow] = {}
+        self.heading = "Parameters"
         column = Column()
         column.setAccessibleName("parameters")
         for name in group_names():
@@ -85,7 +86,9 @@ class ParameterPanel(QWidget):
         self.warning_box.setVisible(bool(session.warnings))
         unsafe = session.params.dt > schema.largest_safe_dt(session.params)
         self.safe_dt.setVisible(unsafe)
-        changed = [name for name in self.rows if session.is_pending(name)]
+        changed = session.unapplied
+        self.apply.setText(f"Apply {len(changed)} changes" if len(changed) > 1 else "Apply")
+        self.heading = f"Parameters · {len(changed)} not applied" if changed else "Parameters"
         self.apply.setEnabled(session.needs_apply)
         self._footer_box.setVisible(session.needs_apply)
         self._pending.setText(
@@ -143,8 +146,9 @@ class ParameterPanel(QWidget):
         self.apply = QPushButton("Apply")
         self.apply.setProperty("accent", True)
         self.apply.setToolTip(
-            "Rebuild with these values: a new start of the same seed. Another number of rods keeps "
-            "the packing fraction; the box follows."
+            "<p>Rebuild with these values and begin again with the same seed. Another number of "
+            "rods keeps the packing fraction; the box follows. Reset and New seed begin again "
+            "without them.</p>"
         )
         self.apply.clicked.connect(self.applied)
         row.addWidget(self._pending, 1)

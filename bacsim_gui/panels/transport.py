@@ -4,13 +4,24 @@
 from collections.abc import Sequence
 
 from PyQt6.QtCore import QSignalBlocker, Qt, pyqtSignal
-from PyQt6.QtGui import QAction
+from PyQt6.QtGui import QAction, QResizeEvent
 from PyQt6.QtWidgets import QCheckBox, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from bacsim_gui import theme
 from bacsim_gui.panels.layout import Choice, label
 from bacsim_gui.panels.number import NumberField
 from bacsim_gui.session import Session
+
+# Apply, Reset and New seed all begin again; their tips say how they differ.
+RESET = (
+    "Begin again from the same start and seed, with the parameters as they are now. What is not "
+    "applied yet goes on waiting."
+)
+NEW_SEED = "Begin again from other random places: the next seed is drawn, all else stays."
+
+
+# From this width on there is room for more names.
+NAMED = 1200
 
 
 class TransportBar(QToolBar):
@@ -24,6 +35,7 @@ class TransportBar(QToolBar):
     speed_typed = pyqtSignal(str)
     auto_toggled = pyqtSignal(bool)
     preset_chosen = pyqtSignal(str)
+    gallery_wanted = pyqtSignal()
     record_toggled = pyqtSignal()
     screenshot_wanted = pyqtSignal()
     trace_wanted = pyqtSignal()
@@ -40,12 +52,14 @@ class TransportBar(QToolBar):
         self.step = self._action("step", "Step", "S", lambda: self.stepped.emit(False))
         self.steps = self._action("steps", "K steps", "Shift+S", lambda: self.stepped.emit(True))
         self.addSeparator()
-        self.reset = self._action("reset", "Reset, same seed", "R", self.reset_wanted)
+        self.reset = self._action("reset", "Reset", "R", self.reset_wanted)
+        self.reset.setToolTip(_tip(RESET, "R"))
         self.new_seed = self._action("seed", "New seed", "N", self.seed_wanted)
+        self.new_seed.setToolTip(_tip(NEW_SEED, "N"))
         self.seed = self._field("seed", 84, "Seed of the start and of the noise.", self.seed_typed)
         self.addSeparator()
         tip = "Steps between two frames. Up and down arrows change it."
-        self.speed = self._field("K", 74, tip, self.speed_typed)
+        self.speed = self._field("K", 64, tip, self.speed_typed)
         self.speed.nudged.connect(self._nudge)
         self.auto = QCheckBox("auto")
         self.auto.setToolTip("As many steps as fit between two frames: K follows the frame budget.")
@@ -59,9 +73,11 @@ class TransportBar(QToolBar):
         self.preset.setPlaceholderText("own run")
         self.preset.setToolTip("Begin again with a preset.")
         self.preset.setAccessibleName("preset")
-        theme.fix_width(self.preset, 150)
+        theme.fix_width(self.preset, 128)
         self.preset.textActivated.connect(self.preset_chosen)
         self.addWidget(self.preset)
+        self.gallery = self._action("gallery", "Presets…", "Ctrl+G", self.gallery_wanted)
+        self.gallery.setToolTip("All presets, with pictures, and your own (Ctrl+G)")
         stretch = QWidget()
         stretch.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.addWidget(stretch)
@@ -95,6 +111,16 @@ class TransportBar(QToolBar):
             if looking:
                 action.setToolTip("Continue from the state that is shown, or go back to now, first")
 
+    def resizeEvent(self, a0: QResizeEvent | None) -> None:
+        """Name what begins again beside its icon, where there is room for that."""
+        super().resizeEvent(a0)
+        named = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+        plain = Qt.ToolButtonStyle.ToolButtonIconOnly
+        for action in (self.reset, self.new_seed):
+            button = self.widgetForAction(action)
+            if isinstance(button, QToolButton):
+                button.setToolButtonStyle(named if self.width() >= NAMED else plain)
+
     def _action(self, icon: str, text: str, keys: str, act, *, wide: bool = False) -> QAction:
         action = QAction(theme.icon(icon), text, self)
         action.triggered.connect(act)
@@ -126,3 +152,7 @@ class TransportBar(QToolBar):
     def _nudge(self, direction: int) -> None:
         K = int(self.speed.text())
         self.speed_typed.emit(str(max(1, K + direction * max(1, K // 20))))
+
+
+def _tip(text: str, keys: str) -> str:
+    return f"<p>{text} ({keys})</p>"  # as rich text it is wrapped

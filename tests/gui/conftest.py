@@ -37,6 +37,16 @@ def display() -> None:
         pytest.fail("No display for tests that draw: install Xvfb (apt-get install -y xvfb xauth).")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """No test reads or writes the user's own presets, settings and lists."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("config", "state", "data"):
+            patch.setenv(f"XDG_{name.upper()}_HOME", str(home / name))
+        yield home
+
+
 @pytest.fixture
 def recorders() -> Iterator[list[Recorder]]:
     """Recorders put here are ended after the test, whatever happened."""
