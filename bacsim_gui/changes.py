@@ -23,7 +23,8 @@ def changes(now: Run, then: Run) -> tuple[Change, ...]:
     found = [
         Change(f.name, _value(now, f), _value(then, f), f.unit)
         for f in schema.FIELDS
-        if _value(now, f) != _value(then, f)
+        # A hand in the rods is a gesture and no part of a run.
+        if f.group != "hand" and _value(now, f) != _value(then, f)
     ]
     for name, one, other in (("K", now.K, then.K), ("seed", now.seed, then.seed)):
         if one != other:

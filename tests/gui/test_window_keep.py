@@ -448,14 +448,16 @@ def close_as_a_window_manager_does(window):
     xcb = ctypes.CDLL("libxcb.so.1")
     xcb.xcb_connect.restype = xcb.xcb_intern_atom_reply.restype = ctypes.c_void_p
     connection = ctypes.c_void_p(xcb.xcb_connect(None, None))
-    atoms = []
-    for name in (b"WM_PROTOCOLS", b"WM_DELETE_WINDOW"):
+
+    def atom(name):
         asked = xcb.xcb_intern_atom(connection, 0, len(name), name)
         reply = xcb.xcb_intern_atom_reply(connection, asked, None)
-        atoms.append(ctypes.c_uint32.from_address(reply + 8).value)
+        return ctypes.c_uint32.from_address(reply + 8).value
+
+    atoms = atom(b"WM_PROTOCOLS"), atom(b"WM_DELETE_WINDOW")
     message = struct.pack("=BBHII5I", 33, 32, 0, int(window.winId()), *atoms, 0, 0, 0, 0)
     xcb.xcb_send_event(connection, 0, int(window.winId()), 0, message)
-    xcb.xcb_flush(connection)
+    atom(b"WM_PROTOCOLS")  # its answer says that the message has arrived before
     xcb.xcb_disconnect(connection)
 
 
