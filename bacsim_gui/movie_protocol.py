@@ -60,6 +60,7 @@ def send_frame(pipe: IO[bytes], scene: Scene, measures: Iterable[str] = ()) -> N
     names = [name for name in measures if name in scene.measures]
     about = {name: getattr(scene, name) for name in _NUMBERS}
     about |= {"values": dict(scene.values), "measures": names}
+    about["obstacles"] = [list(one) for one in scene.obstacles]
     head = json.dumps(about).encode("utf-8")
     arrays = [scene.rods, *(scene.measures[name] for name in names)]
     parts = (np.ascontiguousarray(array, "<f4").reshape(-1).view(np.uint8) for array in arrays)

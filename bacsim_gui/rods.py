@@ -12,7 +12,7 @@ import ctypes
 import logging
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Literal
@@ -21,80 +21,27 @@ import numpy as np
 from OpenGL.error import Error as OpenGLError
 from OpenGL.GL import GL_MAX_TEXTURE_SIZE, GL_RENDERER, glGetIntegerv, glGetString
 from vispy import gloo
-from vispy.gloo import gl
-from vispy.gloo.buffer import DataBufferView
-from vispy.visuals import Visual
-from vispy.visuals.transforms import STTransform
 
 from bacsim_gui.coloring import colored_rods, is_known
 from bacsim_gui.colors import COLOR_COUNT, view_colors
 from bacsim_gui.legend import Panel, legend
+from bacsim_gui.quads import CORNERS, Instances, Quad
 from bacsim_gui.quantities import FIXED
-from bacsim_gui.resources import asset_text
 from bacsim_gui.scene import EdgeCopies, Scene
+from bacsim_gui.shapes import Shape, ShapeVisual, obstacle_shapes
 from bacsim_gui.view import Camera, View, camera
-
-# Instanced drawing is not in VisPy's default subset of OpenGL.
-gl.use_gl("gl+")
 
 logger = logging.getLogger(__name__)
 
 _SURFACELESS = 0x31DD  # EGL_PLATFORM_SURFACELESS_MESA, which PyOpenGL does not name
-_CORNERS = np.array([[-1, -1], [1, -1], [-1, 1], [1, 1]], dtype=np.float32)
 
 
-class _Target:
-    """What a TransformSystem asks of a canvas: the size, in pixels."""
-
-    dpi = 96.0
-
-    def __init__(self, size: tuple[int, int]) -> None:
-        self.size = self.physical_size = size
-
-
-class _Quad(Visual):
-    """A visual made of one quad, placed in the picture by a camera."""
-
-    def __init__(self, shader: str) -> None:
-        Visual.__init__(
-            self, asset_text("shaders", f"{shader}.vert"), asset_text("shaders", f"{shader}.frag")
-        )
-        self._draw_mode = "triangle_strip"
-        self.set_gl_state(
-            depth_test=False,
-            cull_face=False,
-            blend=True,
-            blend_func=("one", "one_minus_src_alpha"),
-        )
-        self.shared_program["a_corner"] = gloo.VertexBuffer(_CORNERS)
-        self.transform = STTransform()
-
-    def _prepare_transforms(self, view: Visual) -> None:
-        view.view_program.vert["transform"] = view.get_transform()
-
-    def place(self, size: tuple[int, int], at: Camera | None = None) -> None:
-        """Draw in a picture of this size; coordinates are the model's, or pixels without `at`."""
-        system = self.transforms
-        assert system is not None, "every visual has a TransformSystem"
-        system.configure(canvas=_Target(size), fbo_size=size)
-        if at is None:
-            self.transform.scale, self.transform.translate = (1, 1), (0, 0)
-        else:
-            self.transform.scale = (at.scale, -at.scale)
-            self.transform.translate = (at.left, at.bottom)
-
-    def set(self, **uniforms: object) -> None:
-        """Set uniforms of the shaders, named without their u_."""
-        for name, value in uniforms.items():
-            self.shared_program[f"u_{name}"] = value
-
-
-class BoxVisual(_Quad):
+class BoxVisual(Quad):
     """The outline of the periodic box, a ring around it."""
 
     def __init__(self) -> None:
         super().__init__("box")
-        around = _CORNERS[[0, 0, 1, 1, 3, 3, 2, 2, 0, 0]]
+        around = CORNERS[[0, 0, 1, 1, 3, 3, 2, 2, 0, 0]]
         self.shared_program["a_corner"] = gloo.VertexBuffer(around)
         outer = np.tile(np.array([0, 1], np.float32), 5)
         self.shared_program["a_outer"] = gloo.VertexBuffer(outer)
@@ -108,7 +55,7 @@ class BoxVisual(_Quad):
         self.place(size, at)
 
 
-class PanelVisual(_Quad):
+class PanelVisual(Quad):
     """One part of the legend, shown pixel for pixel."""
 
     def __init__(self) -> None:
@@ -130,7 +77,7 @@ class PanelVisual(_Quad):
         self.place(size)
 
 
-class FrameVisual(_Quad):
+class FrameVisual(Quad):
     """What another framebuffer holds, fitted to this one; halved, each pixel is a mean of four."""
 
     def __init__(self, frame: gloo.Texture2D) -> None:
@@ -143,13 +90,7 @@ class FrameVisual(_Quad):
         self.place(size)
 
 
-class _Instances(DataBufferView):
-    """The used part of a buffer, which tells the program how many instances there are."""
-
-    divisor = 1  # VisPy gives its buffer views none
-
-
-class RodVisual(_Quad):
+class RodVisual(Quad):
     """All rods of a scene, one instance each, with copies where a rod crosses the box's edge."""
 
     def __init__(self) -> None:
@@ -207,7 +148,7 @@ class RodVisual(_Quad):
         if len(copies):
             self._buffer.set_subdata(copies, len(rods))
         self._count = count
-        self.shared_program["a_rod"] = _Instances(self._buffer, slice(0, count))
+        self.shared_program["a_rod"] = Instances(self._buffer, slice(0, count))
 
 
 @dataclass(frozen=True)
@@ -237,6 +178,7 @@ class Painter:
     def __init__(self) -> None:
         self._box = BoxVisual()
         self._rods = RodVisual()
+        self._obstacles, self._marks = ShapeVisual(), ShapeVisual()
         self._panels: list[PanelVisual] = []
 
     def clear(self, view: View, size: tuple[int, int]) -> None:
@@ -271,8 +213,19 @@ class Painter:
         if view.show_box:
             self._box.show(scene, view, target, at, line=0.0018 * min(size) * enlarged)
             self._box.draw()
+        line = 0.0018 * min(size) * enlarged
+        self._obstacles.show(obstacle_shapes(scene), scene, view, target, at, line)
+        self._obstacles.draw()
         self._rods.show(scene, view, target, at, enlarged)
         self._rods.draw()
+
+    def paint_marks(
+        self, marks: Sequence[Shape], scene: Scene, view: View, size: tuple[int, int]
+    ) -> None:
+        """Outline what a tool points at, over the whole picture, in the window alone."""
+        at = camera(view, scene.space_size, size)
+        self._marks.show(tuple(marks), scene, view, size, at, line=max(1.5, 0.002 * min(size)))
+        self._marks.draw()
 
     def paint_legend(self, scene: Scene, view: View, size: tuple[int, int], tile: Tile) -> None:
         """Draw the legend over one tile of a picture of that size."""

@@ -7,7 +7,7 @@ process that renders a movie starts quickly.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ class Scene:
         step: number of time steps since the start.
         time: simulated time.
         values: the live parameters by name, and `rods`, for what a picture says of them.
+        obstacles: x, y, width, height and radius of each; see `engine.obstacle.Obstacle`.
         measures: what was measured of each rod, (N,) float32 by name.
     """
 
@@ -41,6 +42,7 @@ class Scene:
     time: float = 0.0
     values: Mapping[str, float] = field(default_factory=dict)
     measures: Mapping[str, np.ndarray] = field(default_factory=dict)
+    obstacles: Sequence[Sequence[float]] = ()
 
     @classmethod
     def of(cls, snapshot: Snapshot | Scene) -> Scene:
@@ -57,6 +59,7 @@ class Scene:
             time=float(snapshot.time),
             values={**vars(params), "rods": len(snapshot.rods)},
             measures=snapshot.measures,
+            obstacles=[one.values for one in snapshot.obstacles],
         )
 
     @property

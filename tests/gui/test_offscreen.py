@@ -11,8 +11,8 @@ import pytest
 
 from bacsim_gui.bootstrap import child_environment
 from bacsim_gui.offscreen import render, surface
-from bacsim_gui.view import View, ViewError
-from tests.gui.conftest import swarm
+from bacsim_gui.view import View, ViewError, camera
+from tests.gui.conftest import one_rod, swarm
 
 pytestmark = pytest.mark.gl
 
@@ -136,3 +136,27 @@ def test_supersampled_rods_are_the_mean_of_a_larger_picture_under_a_sharp_legend
         part = np.s_[panel.top : panel.top + height, panel.left : panel.left + width]
         np.testing.assert_array_equal(plain[part], fine[part])
     assert (plain != fine).any()
+
+
+def test_obstacles_are_drawn_under_the_rods_and_across_the_edges() -> None:
+    view = View(show_scale_bar=False, show_colorbar=False, show_box=False)
+    rod = one_rod(10, 10)
+    plain = render(rod, view, (200, 200)).astype(int)
+    size, at = 200, camera(view, rod.space_size, (200, 200))
+
+    def differs(obstacles: list[list[float]], x: float, y: float) -> bool:
+        drawn = render(replace(rod, obstacles=obstacles), view, (size, size)).astype(int)
+        column, row = (int(v) for v in at.to_picture(x, y))
+        return bool(np.abs(drawn - plain)[row, column].max() > 12)
+
+    disc = [[3.0, 3.0, 0.0, 0.0, 2.0]]
+    assert differs(disc, 3, 3)
+    assert not differs(disc, 6, 6)
+    # A rod hides what it lies on.
+    assert not differs([[10.0, 10.0, 0.0, 0.0, 3.0]], 10, 10)
+    box = [[0.0, 15.0, 6.0, 3.0, 0.0]]
+    assert differs(box, 2, 15)
+    assert differs(box, 18, 15)
+    endless = [[5.0, 15.0, 20.0, 2.0, 0.0]]
+    assert differs(endless, 15.5, 15)
+    assert differs(endless, 14.5, 15)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rounded rectangles in the picture: obstacles, and what a tool points at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from vispy import gloo
+
+from bacsim_gui.quads import Instances, Quad
+from bacsim_gui.scene import Scene
+from bacsim_gui.view import Camera, View
+
+
+class Shape(NamedTuple):
+    """All that is nearer than `radius` to a rectangle around (x, y), turned by `theta`.
+
+    `outline` is true for a mark, of which no more than that is drawn.
+    """
+
+    x: float
+    y: float
+    half_width: float = 0.0
+    half_height: float = 0.0
+    radius: float = 0.0
+    theta: float = 0.0
+    outline: bool = False
+
+
+def obstacle_shapes(scene: Scene) -> tuple[Shape, ...]:
+    """The obstacles of a scene, with their copies across the edges of the periodic box."""
+    return tuple(_with_copies(scene))
+
+
+def _with_copies(scene: Scene) -> Iterator[Shape]:
+    box = scene.space_size
+    for x, y, width, height, radius in scene.obstacles:
+        (half_width, xs), (half_height, ys) = (
+            _along(at, side / 2, radius, box) for at, side in ((x, width), (y, height))
+        )
+        for at_x in xs:
+            for at_y in ys:
+                yield Shape(at_x, at_y, half_width, half_height, radius)
+
+
+def _along(at: float, half: float, radius: float, box: float) -> tuple[float, list[float]]:
+    """Half of a side as it is drawn, and the places of its copies that are in sight."""
+    if 2 * half >= box:  # it goes on without end
+        return 2 * box, [at]
+    reach = half + radius
+    return half, [at + by for by in (-box, 0.0, box) if -reach < at + by < box + reach]
+
+
+class ShapeVisual(Quad):
+    """Some shapes, one instance each."""
+
+    def __init__(self) -> None:
+        super().__init__("shape")
+        self._shown: tuple[Shape, ...] | None = None
+        self._places, self._sizes = gloo.VertexBuffer(divisor=1), gloo.VertexBuffer(divisor=1)
+
+    def show(
+        self, shapes: tuple[Shape, ...], scene: Scene, view: View, size: tuple[int, int],
+        at: Camera, line: float,
+    ) -> None:  # fmt: skip
+        """Upload the shapes if they are others than the last, and place them."""
+        if shapes != self._shown:
+            self._shown = shapes
+            self._upload(shapes)
+        if not shapes:
+            return
+        colors = view.colors
+        fill = 0.72 * np.array(colors.inside) + 0.28 * np.array(colors.edge)
+        self.set(space_size=scene.space_size, pixel=1 / at.scale, line=line)
+        edge = colors.ink if shapes[0].outline else colors.edge
+        self.set(fill=fill / 255, edge=np.divide(edge, 255), ground=np.divide(colors.inside, 255))
+        self.place(size, at)
+
+    def draw(self) -> None:
+        """Draw; no shapes draw nothing."""
+        if self._shown:
+            super().draw()
+
+    def _upload(self, shapes: tuple[Shape, ...]) -> None:
+        if not shapes:
+            return
+        places = [(s.x, s.y, math.cos(s.theta), math.sin(s.theta)) for s in shapes]
+        sizes = [(s.half_width, s.half_height, s.radius, float(s.outline)) for s in shapes]
+        for name, buffer, rows in (
+            ("a_place", self._places, places), ("a_size", self._sizes, sizes),
+        ):  # fmt: skip
+            buffer.set_data(np.array(rows, np.float32))
+            self.shared_program[name] = Instances(buffer, slice(0, len(rows)))
