@@ -20,8 +20,8 @@ def color_range(scene: Scene, view: View) -> tuple[float, float]:
 
 
 def is_known(scene: Scene, view: View) -> bool:
-    """Whether the scene knows of its rods what the view is to show."""
-    return all(name in scene.measures for name in view.measures)
+    """Whether the scene knows of its rods what their colour is to tell."""
+    return not view.quantity.measure or view.quantity.measure in scene.measures
 
 
 def colored_rods(scene: Scene, view: View) -> np.ndarray:

@@ -49,6 +49,7 @@ def add_picture_flags(parser: argparse.ArgumentParser) -> None:
         look.add_argument(flag, dest=_PREFIX + name, metavar=metavar, help=text)
     for name, text in (
         ("show_heads", "mark the head of each rod"),
+        ("show_flow", "draw arrows of the rods' mean velocity"),
         ("show_time", "write the simulated time"),
         ("show_box", "draw the outline of the box"),
         ("show_color_bar", "draw the colour bar"),

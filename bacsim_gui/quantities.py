@@ -87,7 +87,7 @@ def automatic_range(color_by: str, values: Mapping[str, float]) -> tuple[float, 
     if color_by == "heading":
         return 0.0, 360.0
     if color_by == "speed":
-        return 0.0, _fast(values)
+        return 0.0, 1.25 * free_speed(values)  # a crowd pushes
     if color_by == "local_density":
         return 0.0, _dense(values)
     if color_by == "overlap":
@@ -97,10 +97,10 @@ def automatic_range(color_by: str, values: Mapping[str, float]) -> tuple[float, 
     return 0.0, 1.0
 
 
-def _fast(values: Mapping[str, float]) -> float:
-    """A quarter above the speed of a free active rod, since crowds push; the scale of the bar."""
+def free_speed(values: Mapping[str, float]) -> float:
+    """The speed of a free active rod, the scale of all speeds; above 0 whatever the parameters."""
     drag = values.get("gamma", 1.0) * values.get("length", 1.0)
-    driven = 1.25 * 0.5 * abs(values.get("F_prop", 0.0)) / drag
+    driven = 0.5 * abs(values.get("F_prop", 0.0)) / drag
     # Without propulsion what moves rods is contact: here an overlap of a tenth of a width.
     pushed = 0.1 * 2 * values.get("radius", 0.0) * values.get("k_cc", 0.0) / drag
     return driven or pushed or 1.0

@@ -12,7 +12,7 @@ import ctypes
 import logging
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Literal
@@ -24,11 +24,12 @@ from vispy import gloo
 
 from bacsim_gui.coloring import colored_rods, is_known
 from bacsim_gui.colors import COLOR_COUNT, view_colors
+from bacsim_gui.flow import arrows, shaft_width
 from bacsim_gui.legend import Panel, legend
 from bacsim_gui.quads import CORNERS, Instances, Quad
 from bacsim_gui.quantities import FIXED
 from bacsim_gui.scene import EdgeCopies, Scene
-from bacsim_gui.shapes import Shape, ShapeVisual, obstacle_shapes
+from bacsim_gui.shapes import ShapeVisual, obstacle_shapes
 from bacsim_gui.view import Camera, View, camera
 
 logger = logging.getLogger(__name__)
@@ -151,6 +152,32 @@ class RodVisual(Quad):
         self.shared_program["a_rod"] = Instances(self._buffer, slice(0, count))
 
 
+class FlowVisual(Quad):
+    """The arrows of the mean velocity, one instance each."""
+
+    def __init__(self) -> None:
+        super().__init__("arrow")
+        self._shown: Scene | None = None
+        self._count = 0
+
+    def show(self, scene: Scene, view: View, size: tuple[int, int], at: Camera) -> None:
+        """Upload the arrows of the scene if it is another than the last one, and place them."""
+        if scene is not self._shown:
+            found = arrows(scene)
+            self._count, self._shown = len(found), scene
+            if self._count:
+                self.shared_program["a_arrow"] = gloo.VertexBuffer(found, divisor=1)
+        ink, ground = view.colors.ink, view.colors.inside
+        self.set(ink=np.divide(ink, 255), ground=np.divide(ground, 255))
+        self.set(width=shaft_width(scene), pixel=1 / at.scale, space_size=scene.space_size)
+        self.place(size, at)
+
+    def draw(self) -> None:
+        """Draw; a scene without arrows draws nothing."""
+        if self._count:
+            super().draw()
+
+
 @dataclass(frozen=True)
 class Tile:
     """A part of a picture, in its pixels from the top left."""
@@ -178,7 +205,8 @@ class Painter:
     def __init__(self) -> None:
         self._box = BoxVisual()
         self._rods = RodVisual()
-        self._obstacles, self._marks = ShapeVisual(), ShapeVisual()
+        self._obstacles = ShapeVisual()
+        self._flow = FlowVisual()
         self._panels: list[PanelVisual] = []
 
     def clear(self, view: View, size: tuple[int, int]) -> None:
@@ -218,14 +246,9 @@ class Painter:
         self._obstacles.draw()
         self._rods.show(scene, view, target, at, enlarged)
         self._rods.draw()
-
-    def paint_marks(
-        self, marks: Sequence[Shape], scene: Scene, view: View, size: tuple[int, int]
-    ) -> None:
-        """Outline what a tool points at, over the whole picture, in the window alone."""
-        at = camera(view, scene.space_size, size)
-        self._marks.show(tuple(marks), scene, view, size, at, line=max(1.5, 0.002 * min(size)))
-        self._marks.draw()
+        if view.show_flow:
+            self._flow.show(scene, view, target, at)
+            self._flow.draw()
 
     def paint_legend(self, scene: Scene, view: View, size: tuple[int, int], tile: Tile) -> None:
         """Draw the legend over one tile of a picture of that size."""

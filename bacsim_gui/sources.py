@@ -57,9 +57,9 @@ class Source:
         """Raise `RunError` where the file does not hold what `view` is to show."""
         if view.measures and self.one_rod_in > 1:
             raise RunError(
-                f"Only one rod in {self.one_rod_in} is in {self.path.name}, so the "
-                f"{view.quantity.label} of a rod cannot be known: colour by activity, heading or "
-                "fixed."
+                f"Only one rod in {self.one_rod_in} is in {self.path.name}, so what comes of a "
+                f"rod's neighbours, its {view.measures[0]}, cannot be known: colour by activity, "
+                "heading or fixed, and leave out arrows."
             )
 
     def frames(self, say: Say, look: Look) -> Iterator[tuple[Snapshot, View]]:

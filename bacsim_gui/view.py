@@ -14,6 +14,8 @@ from typing import Any
 from bacsim_gui.quantities import AUTO, FIXED, QUANTITIES, Quantity
 from engine.schema import PARAM_FIELDS
 
+# What arrows of the mean velocity need of rods.
+FLOW = ("velocity_x", "velocity_y")
 ZOOM_RANGE = (0.25, 1000.0)
 
 
@@ -64,6 +66,7 @@ class View:
         background: a key of `BACKGROUNDS`.
         show_box: draw the outline of the periodic box.
         show_heads: mark the head of each rod.
+        show_flow: draw arrows of the rods' mean velocity over them.
         show_color_bar: draw the colour bar.
         show_scale_bar: draw the scale bar.
         title: one line over the box; empty for none.
@@ -79,6 +82,7 @@ class View:
     color_range: tuple[float, float] | None = None
     background: str = "dark"
     show_heads: bool = False
+    show_flow: bool = False
     show_box: bool = True
     show_color_bar: bool = True
     show_scale_bar: bool = True
@@ -126,7 +130,8 @@ class View:
     @property
     def measures(self) -> tuple[str, ...]:
         """The names of `engine.snapshot.MEASURES` that a picture needs."""
-        return (self.quantity.measure,) if self.quantity.measure else ()
+        colors = (self.quantity.measure,) if self.quantity.measure else ()
+        return (*colors, *(FLOW if self.show_flow else ()))
 
     @property
     def has_color_bar(self) -> bool:

@@ -45,7 +45,8 @@ from engine.surroundings import external
 from engine.timing import CompileRecord
 
 # Which measures come from sums over neighbours, and which from looking at each contact.
-_SUMMED, _TOUCHING = ("speed", "local_density"), ("overlap", "contacts", "cluster")
+_SUMMED = ("speed", "velocity_x", "velocity_y", "local_density")
+_TOUCHING = ("overlap", "contacts", "cluster")
 
 
 class Meter:
@@ -186,6 +187,8 @@ def _with_list(
 
 class _Sums(NamedTuple):
     speed: Float[Array, "rods"]
+    velocity_x: Float[Array, "rods"]
+    velocity_y: Float[Array, "rods"]
     local_density: Float[Array, "rods"]
 
 
@@ -196,9 +199,9 @@ def _sums(state: State, packed: Packed, *, kernel: Kernel) -> _Sums:
     sums = kernel(rods, state.n, params, state.neighbours)
     push, _ = external(rods, state.obstacles, state.obstacle_count, params)
     thrust, _ = propulsion(rods, params)
-    return _Sums(
-        speed(update_velocity(sums.force + thrust + push, sums.torque, params)), sums.local_density
-    )
+    motion = update_velocity(sums.force + thrust + push, sums.torque, params)
+    along_x, along_y = motion.velocity.T
+    return _Sums(speed(motion), along_x, along_y, sums.local_density)
 
 
 class _Touching(NamedTuple):

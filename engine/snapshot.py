@@ -22,6 +22,8 @@ class Measure(NamedTuple):
 # All of them follow from a state and its parameters alone; `engine.measures` computes them.
 MEASURES: Mapping[str, Measure] = {
     "speed": Measure("l/t", "How fast the rod is driven and pushed at this moment, without noise."),
+    "velocity_x": Measure("l/t", "The part of that along x."),
+    "velocity_y": Measure("l/t", "The part of that along y."),
     "local_density": Measure(
         "", "Number of others that the rod senses, whose core line is nearer than sensing_range."
     ),

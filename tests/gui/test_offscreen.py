@@ -139,7 +139,7 @@ def test_supersampled_rods_are_the_mean_of_a_larger_picture_under_a_sharp_legend
 
 
 def test_obstacles_are_drawn_under_the_rods_and_across_the_edges() -> None:
-    view = View(show_scale_bar=False, show_colorbar=False, show_box=False)
+    view = View(show_scale_bar=False, show_color_bar=False, show_box=False)
     rod = one_rod(10, 10)
     plain = render(rod, view, (200, 200)).astype(int)
     size, at = 200, camera(view, rod.space_size, (200, 200))

@@ -144,6 +144,18 @@ def test_heads_are_marked_on_demand(window):
     np.testing.assert_array_equal(window.canvas.grab(), before)
 
 
+def test_arrows_tell_the_mean_velocity_on_demand(window):
+    before = window.canvas.grab().astype(int)
+    click(window.view_panel.shown["show_flow"])
+    until(lambda: "velocity_x" in window.shown.measures)
+    until(lambda: window.frame.number == window._acknowledged)
+    live(0.05)
+    assert (np.abs(window.canvas.grab().astype(int) - before).max(axis=2) > 60).sum() > 500
+    click(window.view_panel.shown["show_flow"])
+    live(0.05)
+    np.testing.assert_array_equal(window.canvas.grab(), before)
+
+
 def test_an_earlier_state_is_measured_when_that_is_asked_for(window):
     """Which nobody had asked for when the engine was there."""
     speeds = []

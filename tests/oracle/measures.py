@@ -22,6 +22,8 @@ def measures(state: Rods, params: ModelParams) -> dict[str, Array]:
     touching = apart < width
     return {
         "speed": np.sqrt((velocity**2).sum(-1)),
+        "velocity_x": velocity[:, 0],
+        "velocity_y": velocity[:, 1],
         "local_density": (apart < params.sensing_range).sum(1).astype(float),
         "overlap": np.maximum(0, 1 - apart / width).max(1),
         "contacts": touching.sum(1).astype(float),
