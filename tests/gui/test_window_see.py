@@ -192,8 +192,12 @@ def test_a_picture_and_a_recording_tell_what_the_window_tells(window):
     choose(window, "speed")
     QTest.keyClick(window, Qt.Key.Key_P)
     folder = window.session.movie_settings.folder
-    until(lambda: any(".part" not in path.name for path in folder.glob("*.png")))
-    (path,) = folder.glob("*.png")
+
+    def drawn():
+        return [path for path in folder.glob("*.png") if ".part" not in path.name]
+
+    until(drawn)
+    (path,) = drawn()
     known = colors("viridis").astype(int)
     pixels = image(path).reshape(-1, 3)[::7]
     bright = pixels[pixels.max(axis=1) > 150]
