@@ -15,7 +15,7 @@ from bacsim_gui import theme
 WIDE = 1400
 LEFT, RIGHT = Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea
 # Counted up when the docks are others, so that a layout that was kept of old ones is not taken.
-VERSION = 1
+VERSION = 2
 
 
 class Arrangement(QObject):

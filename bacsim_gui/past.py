@@ -14,13 +14,14 @@ _SPARE_BYTES = 2048
 class Past:
     """The latest states of one run in order of their steps; the oldest make room for new ones.
 
-    There is always room for one. Nothing is copied: a state must stay as it is.
+    There is always room for one. Nothing is copied: a state must stay as it is. `run` counts how
+    often another run has begun.
     """
 
     def __init__(self, limit: int = LIMIT_BYTES) -> None:
         self._limit = limit
         self._kept: deque[Snapshot] = deque()
-        self.bytes = 0
+        self.bytes = self.run = 0
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -50,6 +51,7 @@ class Past:
         """Forget everything."""
         self._kept.clear()
         self.bytes = 0
+        self.run += 1
 
 
 def _size(snapshot: Snapshot) -> int:

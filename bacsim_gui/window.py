@@ -37,11 +37,13 @@ from bacsim_gui.pace import FrameRate
 from bacsim_gui.panels.layout import Column
 from bacsim_gui.panels.parameters import ParameterPanel
 from bacsim_gui.panels.past_bar import PastBar
+from bacsim_gui.panels.plots import PlotsPanel
 from bacsim_gui.panels.recording import RecordingPanel
 from bacsim_gui.panels.statistics import WAITS, StatisticsPanel, phase_text
 from bacsim_gui.panels.status import ProblemBanner, StatusBar
 from bacsim_gui.panels.transport import TransportBar
 from bacsim_gui.panels.view_panel import ViewPanel
+from bacsim_gui.plotting import Plotting
 from bacsim_gui.recording import Recording
 from bacsim_gui.reports import Reports
 from bacsim_gui.return_key import ReturnKey
@@ -149,6 +151,8 @@ class Window(QMainWindow):
             ("Recording", self.recording),
         ):  # fmt: skip
             self.arrangement.add(title, Column(group), theme.SIDE_WIDTH)
+        self.plots = PlotsPanel()
+        plots_dock = self.arrangement.add("Plots", self.plots, theme.SIDE_WIDTH)
         self.status_bar = StatusBar(device_note)
         self.setStatusBar(self.status_bar)
         self._timer = QTimer(self)
@@ -166,6 +170,12 @@ class Window(QMainWindow):
             self, self.session, self.canvas, lambda: self.engine.status, self.reading, device_note
         )
         self.gallery = Gallery(self, self.session, self.canvas, self.files, lambda: self.shown)
+        self.plotting = Plotting(
+            self.plots, self.session, self.scrubber.past, self.files, self.reading,
+            lambda: self.shown,
+        )  # fmt: skip
+        # Of a tab behind others Qt says that it is visible; its dock knows better.
+        plots_dock.visibilityChanged.connect(self.plotting.see)
         self.sharing = Sharing(self.session, self.files)
         self.drops = Drops(self, central, self.session, self.files)
         add_file_menu(self, self.files, self.gallery, self.transport.gallery, self._quit)
@@ -278,6 +288,7 @@ class Window(QMainWindow):
             return
         self.frame = frame
         self.scrubber.take(frame)
+        self.plotting.take(frame.snapshot)
         self._pictured = None
         self._show_state()
         handle = self.windowHandle()
