@@ -46,9 +46,8 @@ def distributions(snapshot: Snapshot) -> tuple[Distribution, ...]:
 def _measured(name: str, values: np.ndarray) -> Distribution:
     most = float(values.max())
     if name == "cluster":
-        # Sizes from 1 up, each bin twice as wide as the one before.
-        bins = 1 + max(0, int(np.ceil(np.log2(max(most, 1) + 1))))
-        edges = 2.0 ** np.arange(bins + 1) - 0.5 * (np.arange(bins + 1) == 0)
+        # Sizes 1, 2 to 3, 4 to 7: each bin twice as wide as the one before.
+        edges = 2.0 ** np.arange(int(np.log2(max(most, 1))) + 2)
         return _counted(name, "rods in the cluster of a rod", values, edges, log=True)
     if name == "local_density":
         edges = np.arange(max(1, int(most)) + 2) - 0.5

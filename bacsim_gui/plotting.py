@@ -15,9 +15,9 @@ import numpy as np
 from PyQt6.QtCore import QObject, QTimer
 
 from bacsim_gui.background import Background
-from bacsim_gui.distributions import distributions
+from bacsim_gui.distributions import MEASURED, distributions
 from bacsim_gui.files import Files
-from bacsim_gui.panels.plots import TIME, PlotsPanel
+from bacsim_gui.panels.plots import DISTRIBUTIONS, TIME, PlotsPanel
 from bacsim_gui.past import Past
 from bacsim_gui.session import Session
 from bacsim_gui.time_series import COLUMNS, LIMIT, TimeSeries
@@ -33,13 +33,15 @@ if TYPE_CHECKING:
 # Five times a second; and not more of the time than one part in twenty, where plots draw slowly.
 REFRESH_MS = 200
 SHARE = 20
+# Rods are measured so seldom that it takes a tenth of the time; this often, in seconds, at least.
+MEASURED_SHARE, SELDOM = 10, 5.0
 PLOTS = "bacsim_gui.panels.plot_pages"
 
 
 class Plotting(QObject):
     """Fills `panel` from `past` and from the frames that it is told of.
 
-    `shown` gives the state in the picture.
+    `shown` gives the state in the picture; `request` sends the session's order to the engine.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Plotting(QObject):
         files: Files,
         background: Background,
         shown: Callable[[], Snapshot | None],
+        request: Callable[[], None],
     ) -> None:
         super().__init__()
         self.series = TimeSeries()
@@ -57,6 +60,10 @@ class Plotting(QObject):
         self.seconds = 0.0
         self._panel, self._session, self._past = panel, session, past
         self._files, self._background, self._shown = files, background, shown
+        self._request = request
+        # The last state of which rods were measured, when that was asked for, and when it will be.
+        self._measured: Snapshot | None = None
+        self._asked_at = self._ask_at = self._due = 0.0
         self._page, self._run = TIME, past.run
         self._seen = self._paused = self._loading = False
         # States before this step are not wanted any more.
@@ -78,6 +85,10 @@ class Plotting(QObject):
         if self._seen:
             self._follow_run()
             self.series.add(snapshot)
+            self._follow_measures(snapshot)
+            # With the picture, so that the window is put on the screen once for both.
+            if time.monotonic() >= self._due:
+                self._refresh()
 
     # In and out of sight
 
@@ -86,6 +97,7 @@ class Plotting(QObject):
         self._seen = seen
         if not seen:
             self._timer.stop()
+            self._want(())
             return
         self._catch_up()
         # Not at once: when docks are arranged, those behind others come into sight for a moment.
@@ -123,7 +135,33 @@ class Plotting(QObject):
     def _follow_run(self) -> None:
         if self._past.run != self._run:
             self._run, self._since = self._past.run, 0
+            self._measured = None
             self.series.clear()
+
+    # What is measured of rods, now and then
+
+    def _want(self, names: tuple[str, ...]) -> None:
+        if names != self._session.plotted:
+            self._asked_at = time.monotonic()
+            self._session.set_plotted(names)
+            self._request()
+
+    def _measure(self) -> None:
+        """Have rods measured, if it is time; a state that stands still is measured once."""
+        if self._page != DISTRIBUTIONS or self._paused:
+            self._want(())
+        elif not self._session.running or time.monotonic() >= self._ask_at:
+            self._want(MEASURED)
+
+    def _follow_measures(self, snapshot: Snapshot) -> None:
+        if not all(name in snapshot.measures for name in MEASURED):
+            return
+        self._measured = snapshot
+        if self._session.plotted and self._session.running:
+            now = time.monotonic()
+            # It took at most that long, the frame included.
+            self._ask_at = now + min(SELDOM, MEASURED_SHARE * (now - self._asked_at))
+            self._want(())
 
     # Drawing
 
@@ -131,17 +169,23 @@ class Plotting(QObject):
         if self._pages is None:
             self._load()
             return
+        self._measure()
         began = time.perf_counter()
         if not self._paused:
             self._draw()
         self.seconds = time.perf_counter() - began
-        self._timer.start(max(REFRESH_MS, int(1000 * SHARE * self.seconds)))
+        wait = max(REFRESH_MS, int(1000 * SHARE * self.seconds))
+        self._due = time.monotonic() + wait / 1000
+        # Where no state comes, a little later without one.
+        self._timer.start(2 * wait)
 
     def _draw(self) -> None:
         if self._pages is None:
             return
         shown, (over_time, spread) = self._shown(), self._pages
         looking = self._session.looking
+        if self._page == DISTRIBUTIONS and looking is None and self._measured is not None:
+            shown = self._measured  # all of one state
         old, self._drawn = self._drawn, (self._page, shown, looking)
         if old is not None and all(a is b for a, b in zip(old, self._drawn, strict=True)):
             return
@@ -156,6 +200,7 @@ class Plotting(QObject):
         self._page = page
         self._panel.show_page(page)
         if self._seen:
+            self._measure()
             self._draw()
 
     def _pause(self, paused: bool) -> None:
@@ -193,7 +238,7 @@ class Plotting(QObject):
             found = self.series.table()
             return [list(COLUMNS), *([int(row[0]), *row[1:]] for row in found.tolist())]
         rows: list[list[object]] = [["distribution", "from", "to", "share"]]
-        shown = self._shown()
+        shown = self._drawn[1] if self._drawn is not None else None
         for one in () if shown is None else distributions(shown):
             for low, high, share in np.column_stack((one.edges[:-1], one.edges[1:], one.shares)):
                 rows.append([one.name, float(low), float(high), float(share)])

@@ -69,6 +69,7 @@ class Session(QObject):
         self.movie_settings = MovieSettings(movie_folder)
         self.movie_view = self.view
         self.looking: Snapshot | None = None
+        self.plotted: tuple[str, ...] = ()
         self._thinned = False
         self._aside: dict[str, Any] = {}
         self._trace: Trace | None = None
@@ -544,16 +545,20 @@ class Session(QObject):
         self.problem = None
         self.changed.emit()
 
+    def set_plotted(self, names: tuple[str, ...]) -> None:
+        """Want these measures of each rod besides those that are seen. No panel shows them."""
+        self.plotted = names
+
     @property
     def wanted(self) -> Wanted:
         """The frozen order for the engine."""
+        measures = tuple(dict.fromkeys((*self.view.measures, *self.plotted)))
         return Wanted(
             build=self._build, params=self._aside.get("params", self.params),
             obstacles=self._aside.get("obstacles", self.obstacles), strokes=self._strokes,
             running=self.running, K=self.K, auto=self.auto, fps=self.fps,
             extra_steps=self._extra_steps, movie=self.movie, trace=self._trace, save=self._save,
             view=self.movie_view, cancel=self._cancel, failures=self._failures,
-            measures=self.view.measures,
-            looking=self.looking if self.view.measures and not self._thinned else None,
+            measures=measures, looking=self.looking if measures and not self._thinned else None,
             drawing=self.drawing, draw_every=self.draw_every,
         )  # fmt: skip

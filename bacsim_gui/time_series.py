@@ -25,13 +25,14 @@ class TimeSeries:
         self.clear()
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._kept) + (self._newest is not None)
 
     def clear(self) -> None:
         """Forget everything."""
-        self._rows: list[tuple[float, ...]] = []
-        self._every = 1
-        self._count, self._passing = 0, False
+        self._kept: list[tuple[float, ...]] = []
+        # The newest row, until the next one comes, where it is none that is kept.
+        self._newest: tuple[float, ...] | None = None
+        self._every, self._count = 1, 0
 
     def add(self, snapshot: Snapshot) -> None:
         """Take a state; it replaces those of its own step and of later ones."""
@@ -39,20 +40,17 @@ class TimeSeries:
         observed = dict(snapshot.observables)
         if not observed.get("mean_speed") and snapshot.params.F_prop:
             observed["mean_speed"] = np.nan  # no step has been taken since rods were placed
-        row = (
-            float(snapshot.step), snapshot.time, *(observed.get(n, np.nan) for n in OBSERVABLES)
-        )  # fmt: skip
-        # The newest row is always there; it makes room for the next one unless it is to stay.
-        if self._passing:
-            self._rows[-1] = row
-        else:
-            self._rows.append(row)
-        self._passing = self._count % self._every != 0
+        values = (observed.get(name, np.nan) for name in OBSERVABLES)
+        self._newest = (float(snapshot.step), snapshot.time, *values)
+        if self._count % self._every == 0:
+            self._kept.append(self._newest)
+            self._newest = None
         self._count += 1
-        if len(self._rows) > self._limit:
-            self._rows = self._rows[(len(self._rows) - 1) % 2 :: 2]
+        if len(self) > self._limit:
+            if len(self._kept) % 2 == 0 and self._newest is None:
+                self._newest = self._kept[-1]
+            self._kept = self._kept[::2]
             self._every *= 2
-            self._count, self._passing = 1, False
 
     def fill(self, snapshots: Iterable[Snapshot]) -> None:
         """Take states of rising steps."""
@@ -61,10 +59,13 @@ class TimeSeries:
 
     def drop_from(self, step: int) -> None:
         """Forget the states of that step and of later ones."""
-        while self._rows and self._rows[-1][0] >= step:
-            self._rows.pop()
-            self._count, self._passing = 0, False
+        if self._newest is not None and self._newest[0] >= step:
+            self._newest = None
+        while self._kept and self._kept[-1][0] >= step:
+            self._kept.pop()
+            self._newest, self._count = None, len(self._kept) * self._every
 
     def table(self) -> np.ndarray:
         """The rows, (M, 7) float64; columns as in `COLUMNS`."""
-        return np.array(self._rows, float).reshape(-1, len(COLUMNS))
+        rows = self._kept if self._newest is None else [*self._kept, self._newest]
+        return np.array(rows, float).reshape(-1, len(COLUMNS))

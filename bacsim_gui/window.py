@@ -172,7 +172,7 @@ class Window(QMainWindow):
         self.gallery = Gallery(self, self.session, self.canvas, self.files, lambda: self.shown)
         self.plotting = Plotting(
             self.plots, self.session, self.scrubber.past, self.files, self.reading,
-            lambda: self.shown,
+            lambda: self.shown, lambda: self.engine.request(self.session.wanted),
         )  # fmt: skip
         # Of a tab behind others Qt says that it is visible; its dock knows better.
         plots_dock.visibilityChanged.connect(self.plotting.see)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pyqtgraph as pg
-from PyQt6.QtCore import QEvent, Qt
-from PyQt6.QtGui import QImage
+from PyQt6.QtCore import QEvent, QPoint, QRect, QRectF, Qt
+from PyQt6.QtGui import QColor, QImage, QPaintDevice, QPainter
+from PyQt6.QtSvg import QSvgGenerator
 from PyQt6.QtWidgets import QWidget
 from pyqtgraph import exceptionHandling
-from pyqtgraph.exporters import ImageExporter, SVGExporter
 
 from bacsim_gui import theme
 from bacsim_gui.distributions import Distribution, round_up
@@ -89,18 +89,31 @@ class PlotPage(pg.GraphicsLayoutWidget):
 
     def save(self, path: Path, suffix: str) -> None:
         """Write a picture, .png or .svg. Raises `OSError`."""
+        size = self.size()
         if suffix == ".svg":
-            drawn = SVGExporter(self.ci).export(toBytes=True)
-            assert isinstance(drawn, bytes), "asked for so"
-            path.write_bytes(drawn)
+            drawing = QSvgGenerator()
+            drawing.setFileName(str(path))
+            drawing.setSize(size)
+            # Axes are drawn for the resolution of the screen.
+            drawing.setResolution(self.logicalDpiX())
+            drawing.setViewBox(QRect(QPoint(), size))
+            drawing.setTitle("bacsim")
+            self._paint(drawing)
             return
-        exporter = ImageExporter(self.ci)
-        # Twice the size on the screen, for print; the height follows.
-        exporter.parameters()["width"] = int(2 * self.ci.boundingRect().width())
-        exporter.parameters()["antialias"] = True
-        image = exporter.export(toBytes=True)
-        if not (isinstance(image, QImage) and image.save(str(path), "PNG")):
+        # Twice the size on the screen, for print.
+        image = QImage(2 * size, QImage.Format.Format_RGB32)
+        image.setDevicePixelRatio(2)
+        image.fill(QColor(theme.colors().panel))
+        self._paint(image)
+        if not image.save(str(path), "PNG"):
             raise OSError("the disk may be full")
+
+    def _paint(self, onto: QPaintDevice) -> None:
+        painter = QPainter(onto)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        box = QRect(QPoint(), self.size())
+        self.render(painter, QRectF(box), box)
+        painter.end()
 
 
 class TimePage(PlotPage):

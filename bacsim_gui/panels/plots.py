@@ -2,7 +2,16 @@
 """The panel of live plots: its buttons, and room for the plots, loaded when first seen."""
 
 from PyQt6.QtCore import Qt, pyqtSignal
-from PyQt6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PyQt6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QMenu,
+    QPushButton,
+    QScrollArea,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from bacsim_gui.panels.layout import label
 
@@ -58,7 +67,12 @@ class PlotsPanel(QWidget):
     def set_pages(self, *pages: QWidget) -> None:
         """Put the plots in, in place of the word that they are loaded."""
         for page in pages:
-            self.pages.addWidget(page)
+            # A low window scrolls them.
+            around = QScrollArea()
+            around.setWidgetResizable(True)
+            around.setFrameShape(QFrame.Shape.NoFrame)
+            around.setWidget(page)
+            self.pages.addWidget(around)
         waiting = self.pages.widget(0)
         if waiting is not None:
             self.pages.removeWidget(waiting)
