@@ -130,7 +130,7 @@ def test_panels_stand_at_both_sides_of_a_wide_window_and_are_tabs_in_a_narrow_on
     parameters, statistics = dock(window, "Parameters"), dock(window, "Statistics")
     recording = dock(window, "Recording")
     assert set(window.tabifiedDockWidgets(parameters)) == {
-        statistics, dock(window, "View"), recording,
+        statistics, dock(window, "View"), recording, dock(window, "Plots"),
     }  # fmt: skip
     window.resize(1500, 900)
     live(0.05)
