@@ -88,7 +88,8 @@ class ParameterPanel(QWidget):
         self.safe_dt.setVisible(unsafe)
         changed = session.unapplied
         self.apply.setText(f"Apply {len(changed)} changes" if len(changed) > 1 else "Apply")
-        self.heading = f"Parameters · {len(changed)} not applied" if changed else "Parameters"
+        # Short: where panels are tabs, there is room for no more.
+        self.heading = f"Parameters · {len(changed)}" if changed else "Parameters"
         self.apply.setEnabled(session.needs_apply)
         self._footer_box.setVisible(session.needs_apply)
         self._pending.setText(
