@@ -43,6 +43,7 @@ class Desk(QObject):
         assert hints is not None, "an application has hints"
         self._scheme = hints.colorScheme()
         hints.colorSchemeChanged.connect(self._follow_system)
+        self._following = True
         self._apply()
         self._restore()
 
@@ -95,7 +96,11 @@ class Desk(QObject):
             self._problem = ""
 
     def keep(self) -> None:
-        """Keep how the window is left."""
+        """Keep how the window is left, which no longer follows the system."""
+        hints = self._app.styleHints()
+        if hints is not None and self._following:
+            self._following = False
+            hints.colorSchemeChanged.disconnect(self._follow_system)
         view = self._session.view
         self._file.keep(
             geometry=self._window.saveGeometry().data(), layout=self._arrangement.kept(),

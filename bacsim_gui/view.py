@@ -173,8 +173,8 @@ def checked(view: View) -> View:
     return view
 
 
-# What can be written into a picture, in the order of the declaration.
-SHOWABLE = (*(field.name for field in PARAM_FIELDS), "rods")
+# What can be written into a picture, in the order of the declaration: all but where a hand is.
+SHOWABLE = (*(field.name for field in PARAM_FIELDS if field.group != "hand"), "rods")
 LONGEST_TITLE = 200
 
 

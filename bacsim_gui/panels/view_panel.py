@@ -60,6 +60,7 @@ class ViewPanel(Group):
     def _add_drawing(self) -> None:
         self.draw_every = NumberField()
         theme.fix_width(self.draw_every, 56)
+        self.draw_every.setAccessibleName("frames of which one is drawn")
         self.draw_every.typed.connect(self.draw_every_typed)
         self.draw_every.nudged.connect(
             lambda by: self.draw_every_typed.emit(str(max(1, int(self.draw_every.text()) + by)))
@@ -119,7 +120,6 @@ class ViewPanel(Group):
 
     def _check(self, name: str) -> None:
         box = QCheckBox(name.removeprefix("show_").replace("_", " ").replace("color", "colour"))
-        box.setMinimumHeight(22)
         box.toggled.connect(lambda on: self.edited.emit(name, on))
         self.shown[name] = box
         self.add(box)

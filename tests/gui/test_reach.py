@@ -57,7 +57,7 @@ def test_the_tab_key_goes_through_the_window_as_one_reads_it(window):
         window.transport.seed, window.transport.speed, window.transport.auto,
         window.transport.preset, window.canvas.native, window.past_bar.slider,
         window.parameters.rows["space_size"].slider, window.parameters.rows["space_size"].number,
-        window.parameters.rows["start_radius"].number, window.view_panel.colormap,
+        window.parameters.rows["start_radius"].number, window.view_panel.coloring.colormap,
         window.view_panel.reset, window.recording.kind, window.recording.record,
     ]  # fmt: skip
     assert [order.index(widget) for widget in wanted] == sorted(map(order.index, wanted))

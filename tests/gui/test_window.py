@@ -90,7 +90,7 @@ def test_a_moved_slider_changes_the_next_step_and_compiles_nothing(window):
 
 def test_every_slider_reaches_the_engine_and_compiles_nothing(window):
     had = compiles(window)
-    for field in PARAM_FIELDS:
+    for field in (f for f in PARAM_FIELDS if f.name in window.parameters.rows):
         slider = window.parameters.rows[field.name].slider
         slider.setFocus()
         QTest.keyClick(slider, Qt.Key.Key_Right)
