@@ -31,7 +31,7 @@ from bacsim_gui.settings import THEMES
 
 # Widths that panels share, in pixels at the size of text that `_SAMPLE_WIDTH` was measured at.
 NAME_WIDTH = 112
-SIDE_NAME_WIDTH = 92
+SIDE_NAME_WIDTH = 86
 FIELD_WIDTH = 102
 PANEL_WIDTH = 400
 SIDE_WIDTH = 324

@@ -14,7 +14,7 @@ from bacsim_gui.panels.number import NumberField
 from bacsim_gui.quantities import QUANTITIES, automatic_range
 from bacsim_gui.view import View
 
-_END_WIDTH = 62
+_END_WIDTH = 54
 
 
 class ColoringRows(QObject):
@@ -44,7 +44,7 @@ class ColoringRows(QObject):
         line = QHBoxLayout(ends)
         line.setContentsMargins(0, 0, 0, 0)
         line.setSpacing(4)
-        for widget in (self.low, label("to"), self.high, self.auto):
+        for widget in (self.low, label("–"), self.high, self.auto):
             line.addWidget(widget)
         line.addStretch(1)
         self._range_row = group.add_named(

@@ -70,14 +70,15 @@ class ViewPanel(Group):
         cells = QWidget()
         line = QHBoxLayout(cells)
         line.setContentsMargins(0, 0, 0, 0)
-        for widget in (self.draw_every, label("frames"), self.paused):
-            line.addWidget(widget)
+        line.addWidget(self.draw_every)
+        line.addWidget(label("frames"))
         line.addStretch(1)
         self.add_named(
             "draw every", cells,
             "Drawing fewer frames, or none, leaves more time to the simulation. Recordings keep "
             "all of theirs.",
         )  # fmt: skip
+        self.add(self.paused)
 
     def show_values(self, session: Session) -> None:
         """Show the session's view; no signal is emitted."""

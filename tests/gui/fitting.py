@@ -32,10 +32,10 @@ def cut_off(window: QWidget) -> list[str]:
         asked, has = _asked(widget), widget.size()
         if has.width() < asked[0] or has.height() < asked[1]:
             found.append(f"{_about(widget)}: {has.width()}x{has.height()} for {asked}")
-        frame = _frame(widget)
-        left = widget.mapTo(frame, QPoint(0, 0)).x()
-        if left < 0 or left + widget.width() > frame.width():
-            found.append(f"{_about(widget)}: from {left} on in {frame.width()}")
+        for frame in {_frame(widget), window}:
+            left = widget.mapTo(frame, QPoint(0, 0)).x()
+            if left < 0 or left + widget.width() > frame.width():
+                found.append(f"{_about(widget)}: from {left} on in {frame.width()}")
     return found
 
 
