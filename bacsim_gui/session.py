@@ -108,7 +108,7 @@ class Session(QObject):
             if schema.field(name).live:
                 params = schema.with_values(self.params, **{name: value})
                 schema.check(self.setup, params)
-                self._scale_obstacles(params.space_size / self.params.space_size)
+                self._scale_obstacles(params.space_size)
                 self.params = params
             else:
                 self.pending = schema.with_values(self.pending, **{name: value})
@@ -119,10 +119,13 @@ class Session(QObject):
             self._refused_at = time.monotonic()
         self.changed.emit()
 
-    def _scale_obstacles(self, factor: float) -> None:
-        if factor != 1:
-            moved = (one.scaled(factor) for one in self.obstacles)
-            self.obstacles = checked_obstacles(moved, self.params.space_size * factor)
+    def _scale_obstacles(self, space_size: float) -> None:
+        """Take obstacles along into a box of another size, as the engine does."""
+        if space_size != self.params.space_size:
+            factor = space_size / self.params.space_size
+            self.obstacles = checked_obstacles(
+                (one.scaled(factor) for one in self.obstacles), space_size
+            )
 
     def set_obstacles(self, obstacles: Iterable[Obstacle]) -> None:
         """Replace all obstacles; what is none, or too many, is refused."""
@@ -191,7 +194,7 @@ class Session(QObject):
         """Rebuild with the edited `Setup`. Another number of rods keeps φ: the box follows."""
         self._forget_aside()
         run = self.current_run().with_values(**asdict(self.pending))
-        self._scale_obstacles(run.params.space_size / self.params.space_size)
+        self._scale_obstacles(run.params.space_size)
         self.setup, self.params, self._start = run.setup, run.params, run.start
         self._order_build("setup applied")
 

@@ -83,17 +83,17 @@ def beside(x: Scalar, y: Scalar, rod: Rod, wall: Wall, bend: Number, params: Par
     as the other term rises: the least of these is the one.
     """
     box, half = params.space_size, 0.5 * params.length
-    points = [-half, half]
-    for side_x in (-1, 1):
-        points += [side_x * rod.cos / (2 * bend), side_x * rod.sin / (2 * bend)]
-        for side_y in (-1, 1):
-            corner_x = periodic_displacement(side_x * wall.half_width - x, box)
-            corner_y = periodic_displacement(side_y * wall.half_height - y, box)
-            points.append(corner_x * rod.cos + corner_y * rod.sin)
-    along = jnp.clip(jnp.stack(points), -half, half)
+    sides = jnp.array([-1.0, 1.0])
+    corner_x = periodic_displacement(sides * wall.half_width - x, box) * rod.cos
+    corner_y = periodic_displacement(sides * wall.half_height - y, box) * rod.sin
+    points = (
+        sides * half, sides * (rod.cos / (2 * bend)), sides * (rod.sin / (2 * bend)),
+        (corner_x[:, None] + corner_y[None, :]).ravel(),
+    )  # fmt: skip
+    along = jnp.clip(jnp.concatenate(points), -half, half)
     ways = way_out(x + along * rod.cos, y + along * rod.sin, wall, box)
-    s = along[jnp.argmin(ways.distance + bend * along * along)]
-    return Contact(s, way_out(x + s * rod.cos, y + s * rod.sin, wall, box))
+    best = jnp.argmin(ways.distance + bend * along * along)
+    return Contact(along[best], jax.tree.map(lambda each: each[best], ways))
 
 
 def across(x: Scalar, y: Scalar, rod: Rod, wall: Wall, bend: Number, params: Params) -> Contact:
@@ -102,33 +102,25 @@ def across(x: Scalar, y: Scalar, rod: Rod, wall: Wall, bend: Number, params: Par
     So a rod on which an obstacle was put finds one way out.
     """
     half = 0.5 * params.length
-    chosen = None
-    for along, across, h, other, sideways in (
-        (rod.cos, rod.sin, wall.half_width, wall.half_height, True),
-        (rod.sin, rod.cos, wall.half_height, wall.half_width, False),
-    ):
-        center, beyond = (x, y) if sideways else (y, x)
-        # The part of the core between the two lines along the sides that it leaves through.
-        level = jnp.abs(across) < 1e-6
-        per_across = 1 / jnp.where(level, 1, across)
-        ends = (-other - beyond) * per_across, (other - beyond) * per_across
-        low = jnp.where(level, -half, jnp.clip(jnp.minimum(*ends), -half, half))
-        high = jnp.where(level, half, jnp.clip(jnp.maximum(*ends), -half, half))
-        for side in (-1.0, 1.0):
-            farthest = jnp.where(side * along > 0, low, high)
-            depth = h - side * (center + farthest * along)
-            s = jnp.clip(-side * along / (2 * bend), low, high)
-            out = (side, 0.0) if sideways else (0.0, side)
-            one = Contact(s, Way(-depth - wall.radius, *(jnp.full_like(s, v) for v in out)))
-            chosen = one if chosen is None else _nearer(chosen, one)
-    assert chosen is not None
-    return chosen
-
-
-def _nearer(one: Contact, other: Contact) -> Contact:
-    """The one with the shorter way out."""
-    first = one.way.distance >= other.way.distance
-    return jax.tree.map(lambda a, b: jnp.where(first, a, b), one, other)
+    # In rows the ways along x and y, in columns back and forth.
+    sides = jnp.array([[-1.0, 1.0]])
+    along, across = (jnp.stack(pair)[:, None] for pair in ((rod.cos, rod.sin), (rod.sin, rod.cos)))
+    center, beyond = (jnp.stack(pair)[:, None] for pair in ((x, y), (y, x)))
+    size, other = (
+        jnp.stack(pair)[:, None]
+        for pair in ((wall.half_width, wall.half_height), (wall.half_height, wall.half_width))
+    )
+    # The part of the core between the two lines along the sides that it leaves through.
+    level = jnp.abs(across) < 1e-6
+    ends = (sides * other - beyond) / jnp.where(level, 1, across)
+    low = jnp.where(level, -half, jnp.clip(jnp.min(ends, axis=1, keepdims=True), -half, half))
+    high = jnp.where(level, half, jnp.clip(jnp.max(ends, axis=1, keepdims=True), -half, half))
+    farthest = jnp.where(sides * along > 0, low, high)
+    depth = (size - sides * (center + farthest * along)).ravel()
+    s = jnp.clip(-sides * along / (2 * bend), low, high).ravel()
+    best = jnp.argmin(depth)
+    out = jnp.array([[-1.0, 0.0], [1.0, 0.0], [0.0, -1.0], [0.0, 1.0]])[best]
+    return Contact(s[best], Way(-depth[best] - wall.radius, out[0], out[1]))
 
 
 def crosses(x: Scalar, y: Scalar, rod: Rod, wall: Wall, params: Params) -> Bool[Array, "..."]:

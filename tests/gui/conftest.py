@@ -21,6 +21,8 @@ prepare_window()
 from bacsim_gui.encoder import ffmpeg_program  # noqa: E402
 from bacsim_gui.recorder import Recorder  # noqa: E402
 from bacsim_gui.scene import Scene  # noqa: E402
+from bacsim_gui.window import Window  # noqa: E402
+from tests.gui.windows import a_window  # noqa: E402
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -45,6 +47,13 @@ def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for name in ("config", "state", "data"):
             patch.setenv(f"XDG_{name.upper()}_HOME", str(home / name))
         yield home
+
+
+@pytest.fixture(scope="module")
+def one_window(qapp: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Window]:
+    """The window that the tests of one file share; each brings it to where it begins."""
+    with a_window(qapp, tmp_path_factory.mktemp("movies")) as made:
+        yield made
 
 
 @pytest.fixture

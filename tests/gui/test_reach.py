@@ -14,15 +14,9 @@ from bacsim_gui.bootstrap import child_environment
 from bacsim_gui.panels.picture_dialog import PictureDialog
 from tests.gui.events import live, until
 from tests.gui.fitting import cut_off, faults, name_of, reachable
-from tests.gui.windows import a_window, begin
+from tests.gui.windows import begin
 
 pytestmark = pytest.mark.gl
-
-
-@pytest.fixture(scope="module")
-def one_window(qapp, tmp_path_factory):
-    with a_window(qapp, tmp_path_factory.mktemp("movies")) as made:
-        yield made
 
 
 @pytest.fixture

@@ -12,15 +12,9 @@ from bacsim_gui.panels.details import DetailsDialog
 from bacsim_gui.selftest import Graphics
 from tests.gui.events import live, type_into, until
 from tests.gui.fitting import cut_off, name_of, reachable
-from tests.gui.windows import a_window, begin, shown, step
+from tests.gui.windows import begin, shown, step
 
 pytestmark = pytest.mark.gl
-
-
-@pytest.fixture(scope="module")
-def one_window(qapp, tmp_path_factory):
-    with a_window(qapp, tmp_path_factory.mktemp("movies")) as made:
-        yield made
 
 
 @pytest.fixture

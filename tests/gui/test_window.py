@@ -21,15 +21,9 @@ from engine import schema
 from engine.schema import PARAM_FIELDS
 from tests.gui.conftest import decoded
 from tests.gui.events import live, type_into, until
-from tests.gui.windows import RODS, a_window, begin, image, shown, step
+from tests.gui.windows import RODS, begin, image, shown, step
 
 pytestmark = pytest.mark.gl
-
-
-@pytest.fixture(scope="module")
-def one_window(qapp, tmp_path_factory):
-    with a_window(qapp, tmp_path_factory.mktemp("movies")) as made:
-        yield made
 
 
 @pytest.fixture

@@ -19,15 +19,9 @@ from bacsim_gui import own_presets, recent, run_text
 from bacsim_gui.panels.save_preset import SavePresetDialog
 from bacsim_gui.presets import load_config, load_preset, preset_names, save_config
 from tests.gui.events import live, type_into, until
-from tests.gui.windows import RODS, a_window, begin, image, shown, step
+from tests.gui.windows import RODS, begin, image, shown, step
 
 pytestmark = pytest.mark.gl
-
-
-@pytest.fixture(scope="module")
-def one_window(qapp, tmp_path_factory):
-    with a_window(qapp, tmp_path_factory.mktemp("movies")) as made:
-        yield made
 
 
 @pytest.fixture

@@ -19,17 +19,11 @@ from bacsim_gui import theme
 from bacsim_gui.distributions import MEASURED
 from bacsim_gui.time_series import COLUMNS
 from tests.gui.events import live, until
-from tests.gui.windows import RODS, a_window, begin, shown, step
+from tests.gui.windows import RODS, begin, shown, step
 
 pytestmark = pytest.mark.gl
 
 LEFT = Qt.MouseButton.LeftButton
-
-
-@pytest.fixture(scope="module")
-def one_window(qapp, tmp_path_factory):
-    with a_window(qapp, tmp_path_factory.mktemp("plots")) as made:
-        yield made
 
 
 @pytest.fixture

@@ -14,15 +14,9 @@ from bacsim_gui.quantities import QUANTITIES
 from bacsim_gui.view import camera
 from bacsim_gui.window import STANDS_STILL
 from tests.gui.events import live, type_into, until
-from tests.gui.windows import a_window, begin, image, shown, step
+from tests.gui.windows import begin, image, shown, step
 
 pytestmark = pytest.mark.gl
-
-
-@pytest.fixture(scope="module")
-def one_window(qapp, tmp_path_factory):
-    with a_window(qapp, tmp_path_factory.mktemp("see")) as made:
-        yield made
 
 
 @pytest.fixture
