@@ -14,6 +14,7 @@ from PyQt6.QtGui import QImage
 from bacsim_gui.bootstrap import prepare_headless
 from bacsim_gui.offscreen import render
 from bacsim_gui.presets import load_preset
+from bacsim_gui.timeline import sidecar
 from bacsim_gui.view import View
 from engine import Driver
 
@@ -25,6 +26,8 @@ WINDOW = ["--preset", "swarming", "--frames", "120"]
 def main() -> None:
     """Make a movie, a picture of the rods, and one of the window."""
     run("bacsim_gui.cli", "movie", *MOVIE, "--out", fresh("swarming.mp4"))
+    # The pages need no replay; left behind, it would keep the name from the next movie.
+    sidecar(DOCS / "swarming.mp4").unlink()
     run("bacsim_gui", *WINDOW, "--screenshot", fresh("window.png"))
     prepare_headless()
     begun = load_preset("swarming")
