@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -21,8 +22,9 @@ prepare_window()
 from bacsim_gui.encoder import ffmpeg_program  # noqa: E402
 from bacsim_gui.recorder import Recorder  # noqa: E402
 from bacsim_gui.scene import Scene  # noqa: E402
-from bacsim_gui.window import Window  # noqa: E402
-from tests.gui.windows import a_window  # noqa: E402
+
+if TYPE_CHECKING:
+    from bacsim_gui.window import Window
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -50,8 +52,11 @@ def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def one_window(qapp: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Window]:
+def one_window(qapp: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator["Window"]:
     """The window that the tests of one file share; each brings it to where it begins."""
+    # Not above: what draws without a window takes its helpers from here, and loads no Qt.
+    from tests.gui.windows import a_window
+
     with a_window(qapp, tmp_path_factory.mktemp("movies")) as made:
         yield made
 
