@@ -112,6 +112,18 @@ def test_it_leaves_after_so_many_frames_with_a_picture_of_the_window(tmp_path):
 
 
 @pytest.mark.gl
+def test_nothing_of_the_window_is_left_for_the_end_of_python():
+    """PyQt's own end of a process crashes where an event filter of ours is still called."""
+    code = (
+        "import sys; from bacsim_gui.__main__ import main\n"
+        "assert main(['--rods=60', '--frames=2']) == 0\n"
+        "from PyQt6.QtWidgets import QApplication; sys.exit(len(QApplication.allWidgets()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.gl
 def test_it_opens_a_checkpoint_that_is_named(tmp_path):
     kept, picture = tmp_path / "kept.bacsim", tmp_path / "window.png"
     driver = Driver(Setup(rods=70), Params(space_size=60), seed=3)
