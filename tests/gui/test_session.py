@@ -10,7 +10,8 @@ import pytest
 
 from bacsim_gui.presets import load_preset
 from bacsim_gui.seam import Problem
-from bacsim_gui.session import REFUSED_SECONDS, Session
+from bacsim_gui.session import Session
+from bacsim_gui.session_values import REFUSED_SECONDS
 from bacsim_gui.view import View
 from engine import schema
 from engine.params import Setup
