@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The picture in the window: shows the newest state, zooms and pans by mouse.
+"""The picture in the window: shows the newest state; the mouse moves it, or is lent to a tool.
 
 Import it after `bootstrap.prepare_window()`. It must not be re-parented once it was shown: a
 floating dock, for example, takes its OpenGL context away.
@@ -9,19 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from PyQt6.QtCore import QEvent, QObject, Qt
 from PyQt6.QtGui import QImage
 from PyQt6.QtOpenGLWidgets import QOpenGLWidget
 from vispy import app
+from vispy.util import keys
 
 from bacsim_gui.colors import view_colors
 from bacsim_gui.graphics import graphics_of_current
 from bacsim_gui.rods import Painter
 from bacsim_gui.scene import Scene
-from bacsim_gui.view import View, checked, panned, zoomed
+from bacsim_gui.shapes import Shape
+from bacsim_gui.view import View, camera, checked, panned, zoomed
 
 if TYPE_CHECKING:
     from vispy.app.canvas import MouseEvent
@@ -34,6 +36,25 @@ if TYPE_CHECKING:
 _ZOOM_STEP = 1.2
 
 
+class Handle(Protocol):
+    """What the left button does in place of moving the picture; places are in model units."""
+
+    def pressed(self, x: float, y: float, *, shift: bool) -> None:
+        """The button went down."""
+
+    def moved(self, x: float, y: float) -> None:
+        """The mouse is there now, whether the button is down or not."""
+
+    def released(self, x: float, y: float) -> None:
+        """The button went up."""
+
+    def resized(self, notches: float) -> None:
+        """The wheel was turned with Ctrl."""
+
+    def left(self) -> None:
+        """The mouse is no longer over the picture."""
+
+
 class RodCanvas:
     """A widget that shows rods.
 
@@ -43,6 +64,8 @@ class RodCanvas:
     Attributes:
         frame_painted: functions of no argument, each called after a paint on the screen.
         view_changed: functions of a view, each called when it is looked at in another way.
+        handle: what the left button is lent to; None while it moves the picture. The middle one
+            always does.
         graphics: the OpenGL that draws; None before the first paint.
     """
 
@@ -52,6 +75,8 @@ class RodCanvas:
         self._painter: Painter | None = None
         self._grabbing = False
         self.graphics: Graphics | None = None
+        self.handle: Handle | None = None
+        self._marks: tuple[Shape, ...] = ()
         self.frame_painted: list[Callable[[], None]] = []
         self.view_changed: list[Callable[[View], None]] = []
         # VisPy would swap buffers, which Qt does for a QOpenGLWidget, and ask other programs for
@@ -71,9 +96,11 @@ class RodCanvas:
         }.items():
             self._canvas.events[name].connect(react)
         self._dragged_from: tuple[float, float] | None = None
+        self._held: Handle | None = None
+        self._cursor = Qt.CursorShape.ArrowCursor
         self._native: QOpenGLWidget = self._canvas.native
         self._native.setMinimumSize(320, 240)
-        self._watch = _ScreenWatch(self._native)
+        self._watch = _Watch(self._native, self._left)
         if view is not None:
             self.view = view
 
@@ -122,6 +149,12 @@ class RodCanvas:
         """Show the whole box."""
         self.view = replace(self._view, center=None, zoom=1.0)
 
+    def show_marks(self, marks: tuple[Shape, ...]) -> None:
+        """Outline these at the next repaint, over the picture in the window."""
+        if marks != self._marks:
+            self._marks = marks
+            self._native.update()
+
     def show_snapshot(self, snapshot: Snapshot | Scene) -> None:
         """Show this state at the next repaint; returns at once."""
         self._scene = Scene.of(snapshot)
@@ -151,6 +184,7 @@ class RodCanvas:
             self._painter.clear(self._view, self.size)
         else:
             self._painter.paint(self._scene, self._view, self.size)
+            self._painter.paint_marks(self._marks, self._scene, self._view, self.size)
         self._canvas.context.flush_commands()
         if not self._grabbing:
             for painted in self.frame_painted:
@@ -160,31 +194,65 @@ class RodCanvas:
         ratio = self._native.devicePixelRatioF()
         return float(event.pos[0]) * ratio, float(event.pos[1]) * ratio
 
+    def _place(self, event: MouseEvent) -> tuple[float, float] | None:
+        """Where that is in the model; None before the first state."""
+        if self._scene is None:
+            return None
+        at = camera(self._view, self._scene.space_size, self.size)
+        return at.to_model(*self._pixel(event))
+
     def _mouse_wheel(self, event: MouseEvent) -> None:
         event.handled = True
         notches = float(event.delta[1])
-        if self._scene is not None and notches:
+        if self.handle is not None and keys.CONTROL in event.modifiers:
+            self.handle.resized(notches)
+        elif self._scene is not None and notches:
             pixel, box = self._pixel(event), self._scene.space_size
             self.view = zoomed(self._view, box, self.size, pixel, _ZOOM_STEP**notches)
 
     def _mouse_press(self, event: MouseEvent) -> None:
-        if event.button == 1:
+        place = self._place(event)
+        if event.button == 1 and self.handle is not None and place is not None:
+            event.handled = True
+            self._held = self.handle
+            self._held.pressed(*place, shift=keys.SHIFT in event.modifiers)
+        elif event.button == 3 or (event.button == 1 and self.handle is None):
             event.handled = True
             self._dragged_from = self._pixel(event)
             self._native.setCursor(Qt.CursorShape.ClosedHandCursor)
 
     def _mouse_move(self, event: MouseEvent) -> None:
+        place, handle = self._place(event), self._held or self.handle
         if self._dragged_from is not None:
             event.handled = True
             self._drag_to(self._pixel(event))
+        elif handle is not None and place is not None:
+            event.handled = True
+            handle.moved(*place)
 
     def _mouse_release(self, event: MouseEvent) -> None:
-        if event.button == 1 and self._dragged_from is not None:
+        place = self._place(event)
+        if event.button == 1 and self._held is not None and place is not None:
             event.handled = True
+            held, self._held = self._held, None
             # VisPy drops moves that come in quick succession, perhaps the last.
+            held.moved(*place)
+            held.released(*place)
+        elif event.button in (1, 3) and self._dragged_from is not None:
+            event.handled = True
             self._drag_to(self._pixel(event))
             self._dragged_from = None
-            self._native.unsetCursor()
+            self.set_cursor(self._cursor)
+
+    def set_cursor(self, cursor: Qt.CursorShape) -> None:
+        """Show the mouse so, while it does not move the picture."""
+        self._cursor = cursor
+        if self._dragged_from is None:
+            self._native.setCursor(cursor)
+
+    def _left(self) -> None:
+        if self.handle is not None:
+            self.handle.left()
 
     def _drag_to(self, pixel: tuple[float, float]) -> None:
         start, self._dragged_from = self._dragged_from, pixel
@@ -194,22 +262,28 @@ class RodCanvas:
 
     def _mouse_double_click(self, event: MouseEvent) -> None:
         event.handled = True
-        self.reset_view()
+        if self.handle is None:
+            self.reset_view()
+        else:  # the second of two quick presses
+            self._mouse_press(event)
 
 
-class _ScreenWatch(QObject):
+class _Watch(QObject):
     """Repaints a widget when its window moves to a screen of another resolution.
 
-    VisPy connects to the window's screen only where the canvas is a window of its own.
+    VisPy connects to the window's screen only where the canvas is a window of its own. `left` is
+    called when the mouse goes, of which VisPy does not tell either.
     """
 
-    def __init__(self, widget: QOpenGLWidget) -> None:
+    def __init__(self, widget: QOpenGLWidget, left: Callable[[], None]) -> None:
         super().__init__(widget)
-        self._widget = widget
+        self._widget, self._left = widget, left
         self._window: QObject | None = None
         widget.installEventFilter(self)
 
     def eventFilter(self, a0: QObject | None, a1: QEvent | None) -> bool:
+        if a1 is not None and a1.type() == QEvent.Type.Leave:
+            self._left()
         if a1 is not None and a1.type() == QEvent.Type.Show:
             top = self._widget.window()
             window = top.windowHandle() if top is not None else None

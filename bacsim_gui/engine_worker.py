@@ -216,12 +216,12 @@ class Worker:
                 edit = edit_of(stroke, driver.snapshot())
                 if edit is not None:
                     self._do(driver, edit)
-        if self._seam.status.stroked != self._stroked:
-            self._seam.tell(stroked=self._stroked)
         if driver.snapshot() is not before:
             self._snapshot = driver.snapshot()
             if not wanted.running:
                 self._show(running=False)
+        if self._seam.status.stroked != self._stroked:
+            self._seam.tell(stroked=self._stroked)
 
     def _do(self, driver: "Driver", edit: Edit) -> None:
         apply(driver, edit)

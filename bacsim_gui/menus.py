@@ -17,6 +17,8 @@ from bacsim_gui.panels.transport import TransportBar
 from bacsim_gui.reports import Reports
 from bacsim_gui.settings import TEXT_SIZES, THEMES
 from bacsim_gui.sharing import Sharing
+from bacsim_gui.tools import Tools
+from bacsim_gui.undo import Undo
 
 # A text, its keys, and what it does; None is a line between.
 Entry = tuple[str, str, Callable[[], object]] | None
@@ -46,9 +48,29 @@ def add_file_menu(
     ))  # fmt: skip
 
 
-def add_edit_menu(window: QMainWindow, sharing: Sharing) -> None:
-    """Add what goes by the clipboard. The shorter keys act while no field has the keyboard."""
-    _fill(window, _menu(window, "&Edit"), (
+def add_edit_menu(window: QMainWindow, sharing: Sharing, undo: Undo) -> None:
+    """Add what takes back, and what goes by the clipboard.
+
+    The shorter keys for the clipboard act while no field has the keyboard.
+    """
+    menu = _menu(window, "&Edit")
+    _fill(window, menu, (
+        ("Undo", "Ctrl+Z", undo.undo),
+        ("Redo", "Ctrl+Shift+Z, Ctrl+Y", undo.redo),
+        None,
+    ))  # fmt: skip
+    back, again = menu.actions()[:2]
+
+    def show() -> None:
+        for action, word, what in (
+            (back, "Undo", undo.undo_text), (again, "Redo", undo.redo_text)
+        ):  # fmt: skip
+            action.setText(f"{word} {what}".strip())
+            action.setEnabled(bool(what))
+
+    undo.changed.connect(show)
+    show()
+    _fill(window, menu, (
         ("Copy run", "Ctrl+Shift+C, Ctrl+C", sharing.copy),
         ("Paste run", "Ctrl+Shift+V, Ctrl+V", sharing.paste),
     ))  # fmt: skip
@@ -58,6 +80,14 @@ def add_run_menu(window: QMainWindow, transport: TransportBar) -> None:
     """Add what the tool bar has."""
     menu, t = _menu(window, "&Run"), transport
     for part in ((t.run, t.step, t.steps), (t.reset, t.new_seed), (t.record, t.shot), (t.trace,)):
+        menu.addActions(part)
+        menu.addSeparator()
+
+
+def add_tools_menu(window: QMainWindow, tools: Tools) -> None:
+    """Add what the mouse does."""
+    menu = _menu(window, "&Tools")
+    for part in (tools.actions, tools.sizes, tools.others):
         menu.addActions(part)
         menu.addSeparator()
 

@@ -12,7 +12,7 @@ import ctypes
 import logging
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Literal
@@ -29,7 +29,7 @@ from bacsim_gui.legend import Panel, legend
 from bacsim_gui.quads import CORNERS, Instances, Quad
 from bacsim_gui.quantities import FIXED
 from bacsim_gui.scene import EdgeCopies, Scene
-from bacsim_gui.shapes import ShapeVisual, obstacle_shapes
+from bacsim_gui.shapes import Shape, ShapeVisual, obstacle_shapes
 from bacsim_gui.view import Camera, View, camera
 
 logger = logging.getLogger(__name__)
@@ -205,7 +205,7 @@ class Painter:
     def __init__(self) -> None:
         self._box = BoxVisual()
         self._rods = RodVisual()
-        self._obstacles = ShapeVisual()
+        self._obstacles, self._marks = ShapeVisual(), ShapeVisual()
         self._flow = FlowVisual()
         self._panels: list[PanelVisual] = []
 
@@ -257,6 +257,14 @@ class Painter:
         for visual, panel in zip(self._panels, panels, strict=False):
             visual.show(panel, target, (tile.left, tile.top))
             visual.draw()
+
+    def paint_marks(
+        self, marks: Sequence[Shape], scene: Scene, view: View, size: tuple[int, int]
+    ) -> None:
+        """Outline what a tool points at, over the whole picture, in the window alone."""
+        at = camera(view, scene.space_size, size)
+        self._marks.show(tuple(marks), scene, view, size, at, line=max(1.5, 0.002 * min(size)))
+        self._marks.draw()
 
     def _fill_box(self, scene: Scene, view: View, size: tuple[int, int], at: Camera) -> None:
         """Fill the box; a clear costs a software OpenGL next to nothing, a drawn square a lot."""

@@ -62,6 +62,11 @@ class Scrubber(QObject):
             # After a frame that is being read.
             self._background.do(file.close, lambda _: None, lambda _: None)
 
+    def before(self, snapshot: Snapshot) -> Snapshot | None:
+        """The state of this run that was kept before this one, if there is one."""
+        at = self.past.find(snapshot.step)
+        return self.past.at(at - 1) if self._file is None and at else None
+
     # From the bar
 
     def move(self, at: int) -> None:

@@ -36,7 +36,6 @@ class Session(SessionBuilds):
         self.movie_settings = MovieSettings(movie_folder)
         self.movie_view = self.view
         self.plotted: tuple[str, ...] = ()
-        self.probed: tuple[str, ...] = ()
         self._trace: Trace | None = None
         self._save: Save | None = None
         self._cancel = 0
@@ -242,16 +241,10 @@ class Session(SessionBuilds):
         """Want these measures of each rod besides those that are seen. No panel shows them."""
         self.plotted = names
 
-    def set_probed(self, names: tuple[str, ...]) -> None:
-        """Want these measures of each rod, to tell them of one; other ones are let go."""
-        if names != self.probed:
-            self.probed = names
-            self.changed.emit()
-
     @property
     def wanted(self) -> Wanted:
         """The frozen order for the engine."""
-        measures = tuple(dict.fromkeys((*self.view.measures, *self.plotted, *self.probed)))
+        measures = tuple(dict.fromkeys((*self.view.measures, *self.plotted)))
         return Wanted(
             build=self._build, params=self._aside.get("params", self.params),
             obstacles=self._aside.get("obstacles", self.obstacles), strokes=self._strokes,

@@ -5,8 +5,8 @@ The first of the three layers of `bacsim_gui.session`.
 """
 
 import time
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
@@ -15,7 +15,6 @@ from bacsim_gui.presets import Run
 from bacsim_gui.seam import Problem
 from engine import schema
 from engine.obstacle import Obstacle, checked_obstacles
-from engine.params import Params, Setup
 from engine.schema import ParameterError
 
 # How long a refusal stays beside a field that shows its old value again.
@@ -88,11 +87,21 @@ class SessionValues(QObject):
                 (one.scaled(factor) for one in self.obstacles), space_size
             )
 
-    def put_back(self, params: Params, pending: Setup, obstacles: Iterable[Obstacle]) -> None:
-        """Have the values of an earlier moment again; what the hand does stays as it is."""
-        hand = {name: getattr(self.params, name) for name in HAND}
-        self.params, self.pending = replace(params, **hand), pending
+    def put_back(self, values: Mapping[str, Any]) -> None:
+        """Have these values of an earlier moment again, `obstacles` among them; no edit."""
+        given = {name: value for name, value in values.items() if name != "obstacles"}
+        live = {name: value for name, value in given.items() if schema.field(name).live}
+        try:
+            params = schema.with_values(self.params, **live)
+            schema.check(self.setup, params)
+            rest = {name: value for name, value in given.items() if name not in live}
+            pending = schema.with_values(self.pending, **rest)
+        except ParameterError as error:
+            self.show_problem(str(error))
+            return
+        obstacles = values.get("obstacles", self.obstacles)
         self.obstacles = checked_obstacles(obstacles, params.space_size)
+        self.params, self.pending = params, pending
         self.refused.clear()
         self.changed.emit()
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rounded rectangles in the picture: obstacles."""
+"""Rounded rectangles in the picture: obstacles, and what a tool points at."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -15,13 +16,18 @@ from bacsim_gui.view import Camera, View
 
 
 class Shape(NamedTuple):
-    """All that is nearer than `radius` to a rectangle around (x, y), in model units."""
+    """All that is nearer than `radius` to a rectangle around (x, y), turned by `theta`.
+
+    `outline` is true for a mark, of which no more than that is drawn.
+    """
 
     x: float
     y: float
-    half_width: float
-    half_height: float
-    radius: float
+    half_width: float = 0.0
+    half_height: float = 0.0
+    radius: float = 0.0
+    theta: float = 0.0
+    outline: bool = False
 
 
 def obstacle_shapes(scene: Scene) -> tuple[Shape, ...]:
@@ -69,7 +75,8 @@ class ShapeVisual(Quad):
         colors = view.colors
         fill = 0.72 * np.array(colors.inside) + 0.28 * np.array(colors.edge)
         self.set(space_size=scene.space_size, pixel=1 / at.scale, line=line)
-        self.set(fill=fill / 255, edge=np.divide(colors.edge, 255))
+        edge = colors.ink if shapes[0].outline else colors.edge
+        self.set(fill=fill / 255, edge=np.divide(edge, 255), ground=np.divide(colors.inside, 255))
         self.place(size, at)
 
     def draw(self) -> None:
@@ -80,9 +87,10 @@ class ShapeVisual(Quad):
     def _upload(self, shapes: tuple[Shape, ...]) -> None:
         if not shapes:
             return
-        rows = np.array(shapes, np.float32)
-        for name, buffer, columns in (
-            ("a_place", self._places, rows[:, :2]), ("a_size", self._sizes, rows[:, 2:]),
+        places = [(s.x, s.y, math.cos(s.theta), math.sin(s.theta)) for s in shapes]
+        sizes = [(s.half_width, s.half_height, s.radius, float(s.outline)) for s in shapes]
+        for name, buffer, rows in (
+            ("a_place", self._places, places), ("a_size", self._sizes, sizes),
         ):  # fmt: skip
-            buffer.set_data(np.ascontiguousarray(columns))
+            buffer.set_data(np.array(rows, np.float32))
             self.shared_program[name] = Instances(buffer, slice(0, len(rows)))

@@ -11,7 +11,7 @@ from types import TracebackType
 import platformdirs
 from PyQt6.QtCore import QSize, Qt, QTimer, QUrl
 from PyQt6.QtGui import QCloseEvent, QDesktopServices, QResizeEvent, QShowEvent
-from PyQt6.QtWidgets import QLabel, QMainWindow, QVBoxLayout, QWidget
+from PyQt6.QtWidgets import QHBoxLayout, QLabel, QMainWindow, QVBoxLayout, QWidget
 
 from bacsim_gui import presets, theme
 from bacsim_gui.arrangement import Arrangement
@@ -30,6 +30,7 @@ from bacsim_gui.menus import (
     add_file_menu,
     add_help_menu,
     add_run_menu,
+    add_tools_menu,
     add_view_menu,
 )
 from bacsim_gui.movie_files import unfinished_recordings
@@ -41,6 +42,7 @@ from bacsim_gui.panels.plots import PlotsPanel
 from bacsim_gui.panels.recording import RecordingPanel
 from bacsim_gui.panels.statistics import WAITS, StatisticsPanel, phase_text
 from bacsim_gui.panels.status import ProblemBanner, StatusBar
+from bacsim_gui.panels.tool_bar import ToolBar
 from bacsim_gui.panels.transport import TransportBar
 from bacsim_gui.panels.view_panel import ViewPanel
 from bacsim_gui.plotting import Plotting
@@ -53,7 +55,9 @@ from bacsim_gui.session import Session
 from bacsim_gui.settings import SettingsFile
 from bacsim_gui.sharing import Sharing
 from bacsim_gui.timeline import Timeline
+from bacsim_gui.tools import Tools
 from bacsim_gui.unapplied import may_be_given_up
+from bacsim_gui.undo import Undo
 from engine.snapshot import Checkpoint, Snapshot
 
 log = logging.getLogger(__name__)
@@ -134,7 +138,10 @@ class Window(QMainWindow):
         rows.setContentsMargins(0, 0, 0, 0)
         rows.setSpacing(0)
         rows.addWidget(self.banner)
-        rows.addWidget(self.canvas.native, 1)
+        middle = QHBoxLayout()
+        middle.setSpacing(0)
+        middle.addWidget(self.canvas.native, 1)
+        rows.addLayout(middle, 1)
         rows.addWidget(self.past_bar)
         self.setCentralWidget(central)
         self.waiting = QLabel(central)
@@ -159,6 +166,12 @@ class Window(QMainWindow):
         self._timer.setInterval(REFRESH_MS)
         self.reading = Background()
         self.scrubber = Scrubber(self.session, self.past_bar, self.reading)
+        self.undo = Undo(self, self.session, self._go_on)
+        self.tools = Tools(
+            self, self.session, self.canvas, self.undo, lambda: self.shown, self.scrubber.before
+        )
+        self.tool_bar = ToolBar(self.tools.actions, self.tools.sizes)
+        middle.insertWidget(0, self.tool_bar)
         self.files = Files(
             self, self.session, self.canvas, self.scrubber, lambda: self.shown,
             lambda: self.engine.status, self.reading,
@@ -179,8 +192,9 @@ class Window(QMainWindow):
         self.sharing = Sharing(self.session, self.files)
         self.drops = Drops(self, central, self.session, self.files)
         add_file_menu(self, self.files, self.gallery, self.transport.gallery, self._quit)
-        add_edit_menu(self, self.sharing)
+        add_edit_menu(self, self.sharing, self.undo)
         add_run_menu(self, self.transport)
+        add_tools_menu(self, self.tools)
         add_view_menu(self, self.desk, self.arrangement, self.keys.zooming)
         add_help_menu(self, self.reports)
 
@@ -230,7 +244,7 @@ class Window(QMainWindow):
         engine.failed.connect(self._engine_failed)
         engine.finished.connect(self._engine_finished)
         # files → status bar, end
-        for telling in (self.files, self.desk, self.reports):
+        for telling in (self.files, self.desk, self.reports, self.tools):
             telling.told.connect(self.status_bar.say)
         self.desk.changed.connect(session.changed)
         for background in (self.reading, self.files.drawing):
@@ -303,6 +317,7 @@ class Window(QMainWindow):
         if shown is not None and shown is not self._pictured and not still:
             self._pictured = shown
             self.canvas.show_snapshot(shown)
+            self.tools.follow_state()
 
     def _painted(self) -> None:
         frame = self.frame

@@ -2,20 +2,41 @@
 """Which rods are at a place of the periodic box. Plain NumPy on a snapshot."""
 
 import numpy as np
-from jaxtyping import Float, Int32
+from jaxtyping import Float, Int32, Int64
 
 from engine.snapshot import Snapshot
 
 
-def distances(snapshot: Snapshot, x: float, y: float) -> Float[np.ndarray, "rods"]:
-    """How far (x, y) is from the surface of each rod (N,); negative inside."""
+def distances(
+    snapshot: Snapshot, x: float, y: float, rows: Int64[np.ndarray, "some"] | None = None
+) -> Float[np.ndarray, "some"]:
+    """How far (x, y) is from the surfaces of all rods, or of those in `rows`; negative inside."""
     params = snapshot.params
-    box, half = float(params.space_size), params.length / 2
-    delta = np.array([x, y]) - snapshot.pos
-    delta -= box * np.round(delta / box)
-    along = np.stack([np.cos(snapshot.theta), np.sin(snapshot.theta)], axis=1)
+    half = params.length / 2
+    pos, theta = snapshot.pos, snapshot.theta
+    if rows is not None:
+        pos, theta = pos[rows], theta[rows]
+    delta = _folded(np.array([x, y]) - pos, params.space_size)
+    along = np.stack([np.cos(theta), np.sin(theta)], axis=1)
     s = np.clip((delta * along).sum(axis=1), -half, half)
     return np.linalg.norm(delta - s[:, None] * along, axis=1) - params.radius
+
+
+def _folded(delta: np.ndarray, space_size: float) -> np.ndarray:
+    """The shortest way that differs from `delta` by whole periods."""
+    return delta - space_size * np.round(delta / space_size)
+
+
+def _near(snapshot: Snapshot, x: float, y: float, within: float) -> Int64[np.ndarray, "near"]:
+    """The rows of all rods whose surface may be nearer to (x, y) than `within`; cheap for many."""
+    params = snapshot.params
+    reach = np.float32((params.length / 2 + params.radius + max(within, 0.0)) * 1.001)
+    box = np.float32(params.space_size)
+    near = np.ones(snapshot.n, bool)
+    for column, place in enumerate((x, y)):
+        apart = np.abs(snapshot.rods[:, column] - np.float32(place % params.space_size))
+        near &= np.minimum(apart, box - apart) <= reach
+    return np.flatnonzero(near)
 
 
 def names_of(snapshot: Snapshot) -> Int32[np.ndarray, "rods"]:
@@ -29,20 +50,62 @@ def rods_within(
     snapshot: Snapshot, x: float, y: float, radius: float
 ) -> Int32[np.ndarray, "found"]:
     """The ids of the rods that the disc of `radius` around (x, y) touches."""
-    return names_of(snapshot)[distances(snapshot, x, y) <= radius]
+    rows = _near(snapshot, x, y, radius)
+    return names_of(snapshot)[rows[distances(snapshot, x, y, rows) <= radius]]
 
 
 def nearest_rod(snapshot: Snapshot, x: float, y: float, within: float) -> int | None:
     """The id of the rod whose surface is nearest to (x, y), if any is nearer than `within`."""
-    if not snapshot.n:
+    rows = _near(snapshot, x, y, within)
+    if not len(rows):
         return None
-    apart = distances(snapshot, x, y)
-    row = int(np.argmin(apart))
-    return int(names_of(snapshot)[row]) if apart[row] <= within else None
+    apart = distances(snapshot, x, y, rows)
+    nearest = int(np.argmin(apart))
+    return int(names_of(snapshot)[rows[nearest]]) if apart[nearest] <= within else None
 
 
 def row_of(snapshot: Snapshot, rod: int) -> int | None:
     """The row of the rod of that id; None where there is none any more."""
-    names = names_of(snapshot)
-    row = int(np.searchsorted(names, rod))
-    return row if row < len(names) and names[row] == rod else None
+    if snapshot.ids is None:
+        return rod if 0 <= rod < snapshot.n else None
+    row = int(np.searchsorted(snapshot.ids, rod))
+    return row if row < snapshot.n and snapshot.ids[row] == rod else None
+
+
+def contacts_of(snapshot: Snapshot, row: int) -> int:
+    """With how many others the rod in that row overlaps: core lines nearer than 2 R."""
+    params = snapshot.params
+    x, y = (float(part) for part in snapshot.pos[row])
+    rows = _near(snapshot, x, y, params.length / 2 + params.radius)
+    rows = rows[rows != row]
+    if not len(rows):
+        return 0
+    half = params.length / 2
+    here = half * _along(snapshot.theta[row : row + 1])
+    there = half * _along(snapshot.theta[rows])
+    apart = _folded(snapshot.pos[rows] - snapshot.pos[row], params.space_size)
+    # Two segments that do not cross are nearest at an end of one of them.
+    nearest = np.minimum.reduce([
+        _from_segment(end - apart, there) for end in (here, -here)
+    ] + [
+        _from_segment(apart + end, np.broadcast_to(here, there.shape)) for end in (there, -there)
+    ])  # fmt: skip
+    cross = _cross(here, there)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        s, t = _cross(apart, there) / cross, _cross(apart, here) / cross
+    crosses = (np.abs(s) <= 1) & (np.abs(t) <= 1) & (cross != 0)
+    return int(np.count_nonzero(crosses | (nearest < 2 * params.radius)))
+
+
+def _along(theta: np.ndarray) -> np.ndarray:
+    return np.stack([np.cos(theta, dtype=float), np.sin(theta, dtype=float)], axis=1)
+
+
+def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
+
+
+def _from_segment(points: np.ndarray, half: np.ndarray) -> np.ndarray:
+    """How far each point is from the segment between `half` and `-half`."""
+    s = np.clip((points * half).sum(axis=1) / np.maximum((half * half).sum(axis=1), 1e-30), -1, 1)
+    return np.linalg.norm(points - s[:, None] * half, axis=1)

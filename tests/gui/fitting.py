@@ -74,8 +74,9 @@ def faults(window: Window) -> list[str]:
         live(0.05)
         found += [f"{dock.windowTitle()}: {fault}" for fault in cut_off(window)]
     native, middle = window.canvas.native, window.centralWidget()
-    if native.width() != middle.width():
-        found.append(f"the picture is {native.width()} wide in {middle.width()}")
+    room = middle.width() - window.tool_bar.width()
+    if native.width() != room:
+        found.append(f"the picture is {native.width()} wide in {room}")
     picture = window.canvas.grab()
     ratio = native.devicePixelRatioF()
     whole = tuple(int(side * ratio + 0.5) for side in (native.height(), native.width()))

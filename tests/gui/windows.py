@@ -5,12 +5,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from PyQt6.QtCore import Qt
+from PyQt6.QtCore import QPoint, Qt
 from PyQt6.QtGui import QImage
 from PyQt6.QtTest import QTest
 
 from bacsim_gui import theme
 from bacsim_gui.presets import load_preset
+from bacsim_gui.view import camera
 from bacsim_gui.window import Window
 from tests.gui.events import live, until
 
@@ -62,3 +63,29 @@ def image(path: Path) -> np.ndarray:
     raw = picture.constBits().asstring(picture.sizeInBytes())
     rows = np.frombuffer(raw, np.uint8).reshape(picture.height(), picture.bytesPerLine())
     return rows[:, : 3 * picture.width()].reshape(picture.height(), picture.width(), 3).astype(int)
+
+
+def pixel(window, x: float, y: float) -> QPoint:
+    """Where a place of the model is in the picture, as the mouse has it."""
+    canvas = window.canvas
+    at = camera(canvas.view, window.session.params.space_size, canvas.size)
+    ratio = canvas.native.devicePixelRatioF()
+    return QPoint(*(round(part / ratio) for part in at.to_picture(x, y)))
+
+
+def drag(window, *places, keys=Qt.KeyboardModifier.NoModifier, up=True):
+    """Move the mouse to the first place of the model, press, go to the others, and let go."""
+    native, left = window.canvas.native, Qt.MouseButton.LeftButton
+    QTest.mouseMove(native, pixel(window, *places[0]))
+    QTest.mousePress(native, left, keys, pixel(window, *places[0]))
+    for place in places[1:]:
+        live(0.03)  # VisPy drops moves that follow too quickly
+        QTest.mouseMove(native, pixel(window, *place))
+    live(0.03)
+    if up:
+        let_go(window, places[-1], keys)
+
+
+def let_go(window, place, keys=Qt.KeyboardModifier.NoModifier):
+    """Release the mouse at a place of the model."""
+    QTest.mouseRelease(window.canvas.native, Qt.MouseButton.LeftButton, keys, pixel(window, *place))

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a tool does between a press and a release of the mouse; places are in model units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from bacsim_gui.edits import Stroke
+from bacsim_gui.session import Session
+from bacsim_gui.shapes import Shape
+from bacsim_gui.undo import Undo
+from engine.obstacle import Obstacle
+from engine.snapshot import Snapshot
+
+# The force of a hand, in thrusts of a rod, but at least this share of what a contact bears.
+_THRUSTS, _SHARE = 2.0, 0.1
+# A brush touches again after so much of its radius.
+_NEXT = 0.35
+PAUSED = "Time is paused: rods move once it runs (Space)."
+
+Place = tuple[float, float]
+
+
+@dataclass
+class Bench:
+    """What tools act on: the session, the state in the picture, and the radius of a brush."""
+
+    session: Session
+    undo: Undo
+    shown: Callable[[], Snapshot | None]
+    say: Callable[[str], None]
+    radius: float = 0.0
+
+
+class Gesture:
+    """One use of a tool after the other; `marks` are to be drawn while the mouse is at a place."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.held = False
+
+    def press(self, at: Place, *, shift: bool) -> None:
+        """Begin."""
+        self.held = True
+
+    def drag(self, at: Place) -> None:
+        """Go on, with the button down."""
+
+    def release(self, at: Place) -> None:
+        """End."""
+        self.held = False
+
+    def cancel(self) -> None:
+        """End without doing what a release would do."""
+        self.held = False
+
+    def marks(self, at: Place) -> tuple[Shape, ...]:
+        """What to outline."""
+        return (Shape(*at, radius=self.bench.radius, outline=True),)
+
+
+class Hand(Gesture):
+    """Pushes rods away from the mouse, or with `sign` -1 pulls them near."""
+
+    def __init__(self, bench: Bench, sign: float) -> None:
+        super().__init__(bench)
+        self._sign = sign
+
+    def press(self, at: Place, *, shift: bool) -> None:  # noqa: D102
+        super().press(at, shift=shift)
+        if not self.bench.session.running:
+            self.bench.say(PAUSED)
+        self.drag(at)
+
+    def drag(self, at: Place) -> None:  # noqa: D102
+        params = self.bench.session.params
+        bears = params.k_cc * 2 * params.radius
+        force = max(_THRUSTS * abs(params.F_prop), _SHARE * bears)
+        box = params.space_size
+        self.bench.session.hand(at[0] % box, at[1] % box, self.bench.radius, self._sign * force)
+
+    def release(self, at: Place) -> None:  # noqa: D102
+        self.cancel()
+
+    def cancel(self) -> None:  # noqa: D102
+        super().cancel()
+        params = self.bench.session.params
+        self.bench.session.hand(params.push_x, params.push_y, params.push_range, 0.0)
+
+
+class Adding(Gesture):
+    """Adds a rod where the button goes down, in the direction of the drag or of the one before."""
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__(bench)
+        self._theta = 0.0
+        self._from: Place = (0.0, 0.0)
+
+    def press(self, at: Place, *, shift: bool) -> None:  # noqa: D102
+        super().press(at, shift=shift)
+        self._from = at
+
+    def drag(self, at: Place) -> None:  # noqa: D102
+        x, y = at[0] - self._from[0], at[1] - self._from[1]
+        if math.hypot(x, y) > self.bench.session.params.radius:
+            self._theta = math.atan2(y, x)
+
+    def release(self, at: Place) -> None:  # noqa: D102
+        self.held = False
+        before = self.bench.shown()
+        if before is None:
+            return
+        box = self.bench.session.params.space_size
+        x, y = (part % box for part in self._from)
+        stroke = Stroke("add", x, y, theta=self._theta)
+        self.bench.undo.note_rods("added rod", before).append(stroke)
+        self.bench.session.stroke(stroke)
+
+    def marks(self, at: Place) -> tuple[Shape, ...]:  # noqa: D102
+        params = self.bench.session.params
+        x, y = self._from if self.held else at
+        rod = Shape(x, y, params.length / 2, 0.0, params.radius, self._theta, outline=True)
+        # Its head, which a rod alone does not tell.
+        reach = params.length / 2
+        head = (x + reach * math.cos(self._theta), y + reach * math.sin(self._theta))
+        return rod, Shape(*head, radius=0.3 * params.radius, outline=True)
+
+
+class Brush(Gesture):
+    """Removes rods, or paints their activity, wherever it is dragged."""
+
+    def __init__(self, bench: Bench, kind: str) -> None:
+        super().__init__(bench)
+        self._kind = kind
+        self._strokes: list[Stroke] | None = None
+        self._last: Place = (0.0, 0.0)
+        self._activity = 1.0
+
+    def press(self, at: Place, *, shift: bool) -> None:  # noqa: D102
+        hit = obstacle_at(self.bench.session, at) if self._kind == "remove" else None
+        if hit is not None:
+            obstacles = list(self.bench.session.obstacles)
+            del obstacles[hit]
+            self.bench.session.set_obstacles(obstacles)
+            return
+        super().press(at, shift=shift)
+        self._activity, self._strokes = 0.0 if shift else 1.0, None
+        self._touch(*at)
+
+    def drag(self, at: Place) -> None:  # noqa: D102
+        far = math.hypot(at[0] - self._last[0], at[1] - self._last[1])
+        gap = _NEXT * self.bench.radius
+        began = self._last
+        # VisPy drops moves in quick succession: what lies between is touched too.
+        for part in range(1, int(far / gap) + 1):
+            share = part * gap / far
+            self._touch(
+                began[0] + share * (at[0] - began[0]), began[1] + share * (at[1] - began[1])
+            )
+
+    def release(self, at: Place) -> None:  # noqa: D102
+        super().release(at)
+        if at != self._last:
+            self._touch(*at)
+
+    def _touch(self, x: float, y: float) -> None:
+        before = self.bench.shown()
+        if before is None:
+            return
+        box = self.bench.session.params.space_size
+        self._last = x, y
+        if self._strokes is None:
+            named = "removed rods" if self._kind == "remove" else "painted rods"
+            self._strokes = self.bench.undo.note_rods(named, before)
+        stroke = Stroke(self._kind, x % box, y % box, self.bench.radius, activity=self._activity)
+        self._strokes.append(stroke)
+        self.bench.session.stroke(stroke)
+
+
+class Placing(Gesture):
+    """Places an obstacle by dragging, or drags one that is there."""
+
+    def __init__(self, bench: Bench, *, box: bool) -> None:
+        super().__init__(bench)
+        self._box = box
+        self._from: Place = (0.0, 0.0)
+        self._to: Place = (0.0, 0.0)
+        self._moves: int | None = None
+
+    def press(self, at: Place, *, shift: bool) -> None:  # noqa: D102
+        super().press(at, shift=shift)
+        self._from = self._to = at
+        self._moves = obstacle_at(self.bench.session, at)
+
+    def drag(self, at: Place) -> None:  # noqa: D102
+        self._to = at
+        obstacles = list(self.bench.session.obstacles)
+        if self._moves is None or self._moves >= len(obstacles):
+            return
+        moved = obstacles[self._moves]
+        by = at[0] - self._from[0], at[1] - self._from[1]
+        self._from = at
+        if any(by):
+            obstacles[self._moves] = replace(moved, x=moved.x + by[0], y=moved.y + by[1])
+            self.bench.session.set_obstacles(obstacles)
+
+    def release(self, at: Place) -> None:  # noqa: D102
+        self.held = False
+        session = self.bench.session
+        if self._moves is not None:
+            self._moves = None
+        elif (made := self._made()) is not None:
+            session.set_obstacles((*session.obstacles, made))
+        else:
+            self.bench.say("Drag to place an obstacle; drag one that is there to move it.")
+
+    def cancel(self) -> None:  # noqa: D102
+        super().cancel()
+        self._moves = None
+
+    def _made(self) -> Obstacle | None:
+        """What a drag has drawn; None for what is smaller than a rod is wide."""
+        (x, y), (to_x, to_y) = self._from, self._to
+        least = self.bench.session.params.radius
+        if self._box:
+            width, height = abs(to_x - x), abs(to_y - y)
+            if min(width, height) < least:
+                return None
+            return Obstacle((x + to_x) / 2, (y + to_y) / 2, width, height)
+        radius = math.hypot(to_x - x, to_y - y)
+        half = self.bench.session.params.space_size / 2
+        return Obstacle(x, y, radius=min(radius, half)) if radius >= least else None
+
+    def marks(self, at: Place) -> tuple[Shape, ...]:  # noqa: D102
+        if self.held and self._moves is None:
+            made = self._made()
+            return () if made is None else (outline(made),)
+        obstacles = self.bench.session.obstacles
+        hit = self._moves if self.held else obstacle_at(self.bench.session, at)
+        return () if hit is None or hit >= len(obstacles) else (outline(obstacles[hit]),)
+
+
+def outline(one: Obstacle) -> Shape:
+    """The mark around an obstacle."""
+    return Shape(one.x, one.y, one.width / 2, one.height / 2, one.radius, outline=True)
+
+
+def obstacle_at(session: Session, at: Place) -> int | None:
+    """The number of the obstacle that covers a place, the topmost of several."""
+    box = session.params.space_size
+    for number, one in reversed(list(enumerate(session.obstacles))):
+        beyond = [
+            abs((part - middle + box / 2) % box - box / 2) - side / 2
+            for part, middle, side in zip(at, (one.x, one.y), (one.width, one.height), strict=True)
+        ]
+        if math.hypot(*(max(part, 0.0) for part in beyond)) <= one.radius:
+            return number
+    return None

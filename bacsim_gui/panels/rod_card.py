@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The card over the picture that tells of one rod."""
+
+from typing import NamedTuple
+
+from PyQt6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, pyqtSignal
+from PyQt6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+
+from bacsim_gui import theme
+from bacsim_gui.panels.layout import Figures, label
+from engine.snapshot import MEASURES
+
+WIDTH, GAP = 216, 12
+
+
+class RodShown(NamedTuple):
+    """What is known of a rod; without a place it is there no more. `heading` is in degrees."""
+
+    rod: int
+    place: tuple[float, float] | None = None
+    heading: float = 0.0
+    activity: float = 0.0
+    speed: float | None = None
+    contacts: int = 0
+    following: bool = False
+
+
+class RodCard(QFrame):
+    """Lies in the top left corner of `picture`. Emits when it is closed, or following is wished."""
+
+    closed = pyqtSignal()
+    follow_toggled = pyqtSignal(bool)
+
+    def __init__(self, picture: QWidget) -> None:
+        super().__init__(picture.parentWidget())
+        self._picture = picture
+        self.setProperty("role", "rod-card")
+        self.setAccessibleName("picked rod")
+        theme.fix_width(self, WIDTH)
+        rows = QVBoxLayout(self)
+        rows.setContentsMargins(12, 8, 10, 10)
+        rows.setSpacing(6)
+        top = QHBoxLayout()
+        self.title = label("", "heading")
+        close = QToolButton()
+        close.setProperty("role", "small")
+        close.setIcon(theme.icon("close"))
+        close.setIconSize(QSize(12, 12))
+        close.setToolTip("Let the rod go (Esc)")
+        close.setAccessibleName("let the rod go")
+        close.clicked.connect(self.closed)
+        top.addWidget(self.title, 1)
+        top.addWidget(close)
+        rows.addLayout(top)
+        self.figures = Figures()
+        rows.addWidget(self.figures)
+        self.follow = QCheckBox("Follow it (F)")
+        self.follow.setToolTip("Keep the rod in the middle of the picture. Moving that ends it.")
+        self.follow.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.follow.toggled.connect(self.follow_toggled)
+        rows.addWidget(self.follow)
+        picture.installEventFilter(self)
+        self.hide()
+
+    def show_rod(self, shown: RodShown | None) -> None:
+        """Show what is known of a rod; None hides the card."""
+        self.setVisible(shown is not None)
+        if shown is None:
+            return
+        there = shown.place is not None
+        self.title.setText(f"Rod {shown.rod:,}" if there else f"Rod {shown.rod:,} is gone")
+        for widget in (self.figures, self.follow):
+            widget.setVisible(there)
+        with QSignalBlocker(self.follow):
+            self.follow.setChecked(shown.following)
+        if shown.place is not None:
+            x, y = shown.place
+            put = self.figures.put
+            put("position", f"{x:.1f}, {y:.1f} l", "x and y of its centre.")
+            put("heading", f"{shown.heading:.0f}°", "Its direction, from x on against the clock.")
+            speed = "–" if shown.speed is None else f"{shown.speed:.3g} l/t"
+            put("speed", speed, "How fast it went since the picture before this one.")
+            put("activity", f"{shown.activity:.2f}", "From 0, passive, to 1, active.")
+            put("contacts", f"{shown.contacts}", MEASURES["contacts"].doc)
+        self._place()
+
+    def eventFilter(self, a0: QObject | None, a1: QEvent | None) -> bool:  # noqa: D102
+        if a1 is not None and a1.type() in (QEvent.Type.Resize, QEvent.Type.Move):
+            self._place()
+        return False
+
+    def _place(self) -> None:
+        if not self.isHidden():
+            self.adjustSize()
+            corner = self._picture.geometry().topLeft()
+            self.move(corner.x() + GAP, corner.y() + GAP)
+            self.raise_()

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Undo and redo: values go back and forth; edits of rods go back to the state before them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from PyQt6.QtCore import QObject, Qt, pyqtSignal
+from PyQt6.QtGui import QUndoCommand, QUndoStack
+from PyQt6.QtWidgets import QApplication
+
+from bacsim_gui.edits import Stroke
+from bacsim_gui.session import Session
+from bacsim_gui.session_values import HAND
+from engine.snapshot import Snapshot
+
+# Edits of the same values that follow each other so quickly are one: typing, or a held key.
+TOGETHER_SECONDS = 0.8
+MOST = 200
+# The builds after which a state of before is still one of this run.
+_SAME_RUN = ("earlier state",)
+# The builds that keep the values, but not the run.
+_SAME_VALUES = ("setup applied", "reset", "new seed")
+RECORDING = "Finish the recording first: {} goes back to an earlier state, which would end it."
+
+
+class ValueEdit(QUndoCommand):
+    """Other values, each with what it was before; those of one drag become one."""
+
+    def __init__(
+        self, session: Session, values: Mapping[str, tuple[Any, Any]], gesture: int
+    ) -> None:
+        names = list(values)
+        super().__init__(names[0] if len(names) == 1 else " and ".join(names[:2]))
+        self._session, self.values = session, dict(values)
+        self.at, self.gesture = time.monotonic(), gesture
+        self._done = True
+
+    def undo(self) -> None:  # noqa: D102
+        self._done = False
+        self._session.put_back({name: old for name, (old, _) in self.values.items()})
+
+    def redo(self) -> None:  # noqa: D102
+        # Qt does what it is given; this has been done by the user.
+        if not self._done:
+            self._done = True
+            self._session.put_back({name: new for name, (_, new) in self.values.items()})
+
+    def id(self) -> int:  # noqa: D102
+        return 1
+
+    def mergeWith(self, other: QUndoCommand | None) -> bool:  # noqa: D102
+        if not isinstance(other, ValueEdit) or other.values.keys() != self.values.keys():
+            return False
+        if other.gesture != self.gesture:
+            return False
+        held = QApplication.mouseButtons() != Qt.MouseButton.NoButton
+        if not held and other.at - self.at > TOGETHER_SECONDS:
+            return False
+        self.at = other.at
+        for name, (_, new) in other.values.items():
+            self.values[name] = self.values[name][0], new
+        return True
+
+
+class RodEdit(QUndoCommand):
+    """What a tool did to rods from `before` on; to undo it is to go on from there."""
+
+    def __init__(self, undo: Undo, text: str, before: Snapshot) -> None:
+        super().__init__(f"{text} at step {before.step:,}")
+        self._undo, self._before = undo, before
+        self.strokes: list[Stroke] = []
+        self._done = True
+
+    def undo(self) -> None:  # noqa: D102
+        self._done = False
+        self._undo.go_back(self._before)
+
+    def redo(self) -> None:  # noqa: D102
+        if not self._done:
+            self._done = True
+            for stroke in self.strokes:
+                self._undo.session.stroke(stroke)
+
+
+class Undo(QObject):
+    """Keeps what the user did, and takes it back.
+
+    `go_on` makes a branch of the state that the session looks at. `changed` says that there is
+    something else to undo or to redo.
+    """
+
+    changed = pyqtSignal()
+
+    def __init__(self, parent: QObject, session: Session, go_on: Callable[[], None]) -> None:
+        super().__init__(parent)
+        self.session, self._go_on = session, go_on
+        self.stack = QUndoStack(self)
+        self.stack.setUndoLimit(MOST)
+        self.stack.indexChanged.connect(self.changed)
+        self._gesture = 0
+        self._edits, self._values = session.edits, self._now()
+        self._build = session.wanted.build
+        session.changed.connect(self._follow)
+
+    @property
+    def undo_text(self) -> str:
+        """What would be undone, empty for nothing."""
+        return self._text(self.stack.index() - 1, -1)
+
+    @property
+    def redo_text(self) -> str:
+        """What would be redone, empty for nothing."""
+        return self._text(self.stack.index(), 1)
+
+    def undo(self) -> None:
+        """Take back what was done last."""
+        if isinstance(self._next(self.stack.index() - 1, -1), RodEdit) and self.session.movie:
+            self.session.show_problem(RECORDING.format("this"))
+            return
+        while self.stack.canUndo():
+            gone = self._is_gone(self.stack.index() - 1)
+            self.stack.undo()
+            if not gone:
+                break
+
+    def redo(self) -> None:
+        """Do again what was taken back last."""
+        while self.stack.canRedo():
+            gone = self._is_gone(self.stack.index())
+            self.stack.redo()
+            if not gone:
+                break
+
+    def begin_gesture(self) -> None:
+        """What is edited from now on is no part of what was edited before."""
+        self._gesture += 1
+
+    def note_rods(self, text: str, before: Snapshot) -> list[Stroke]:
+        """Keep an edit of rods that begins with the state `before`; its strokes go into the list.
+
+        The list is for the caller to fill, so that one drag is one edit.
+        """
+        made = RodEdit(self, text, before)
+        self.stack.push(made)
+        return made.strokes
+
+    def go_back(self, before: Snapshot) -> None:
+        """Go on from an earlier state, as a branch."""
+        self.session.look_back(before)
+        self.session.hand(0.0, 0.0, self.session.params.push_range, 0.0)
+        self._go_on()
+
+    def _follow(self) -> None:
+        """Keep what the user has edited since the last time; what else changes is no edit."""
+        session = self.session
+        if session.wanted.build is not self._build:
+            self._build = session.wanted.build
+            self._follow_build(self._build.reason if self._build is not None else "")
+        elif session.looking is None and session.edits != self._edits:
+            now = self._now()
+            values = {name: (old, now[name]) for name, old in self._values.items()}
+            values = {name: pair for name, pair in values.items() if pair[0] != pair[1]}
+            if values:
+                self.stack.push(ValueEdit(session, values, self._gesture))
+        if session.looking is None:
+            self._values = self._now()
+        self._edits = session.edits
+
+    def _follow_build(self, reason: str) -> None:
+        if reason in _SAME_RUN:
+            return
+        if reason in _SAME_VALUES:
+            # There is no way back to states of another run.
+            for at in range(self.stack.count()):
+                command = self.stack.command(at)
+                if isinstance(command, RodEdit):
+                    command.setObsolete(True)
+            self.changed.emit()
+        else:
+            self.stack.clear()
+
+    def _now(self) -> dict[str, Any]:
+        """What can be edited, by name, but for what the hand does."""
+        session = self.session
+        values = asdict(session.params) | asdict(session.pending)
+        values = {name: value for name, value in values.items() if name not in HAND}
+        return {**values, "obstacles": session.obstacles}
+
+    def _next(self, at: int, step: int) -> QUndoCommand | None:
+        while 0 <= at < self.stack.count():
+            if not self._is_gone(at):
+                return self.stack.command(at)
+            at += step
+        return None
+
+    def _is_gone(self, at: int) -> bool:
+        command = self.stack.command(at)
+        return command is None or command.isObsolete()
+
+    def _text(self, at: int, step: int) -> str:
+        found = self._next(at, step)
+        return "" if found is None else found.text()
