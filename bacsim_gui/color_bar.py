@@ -8,7 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from bacsim_gui.coloring import color_range
-from bacsim_gui.colors import COLOR_COUNT, view_colors
+from bacsim_gui.colors import COLOR_COUNT, field_colors, view_colors
+from bacsim_gui.fields import FIELDS, NO_FIELD, field_range
 from bacsim_gui.scene import Scene
 from bacsim_gui.sheet import Panel, Sheet, above, cap_height, fitting, text_mask
 from bacsim_gui.view import STRIP_WIDTH, Layout, View
@@ -44,6 +45,9 @@ class Told:
 
 def told(scene: Scene, view: View) -> Told:
     """What the colour bar of a picture tells."""
+    if view.field != NO_FIELD:
+        ticks = ticks_between(*field_range(view.field, scene.values))
+        return Told(FIELDS[view.field].title, ticks, field_colors(view).tobytes(), cyclic=False)
     quantity = view.quantity
     name = quantity.label if quantity.unit in ("", "°") else f"{quantity.label}, {quantity.unit}"
     if quantity.cyclic:

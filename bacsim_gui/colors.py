@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bacsim_gui.fields import FIELDS
 from bacsim_gui.quantities import COLORMAPS, CYCLIC_MAPS, FIXED
 from bacsim_gui.view import View, ViewError
 
@@ -29,14 +30,16 @@ _GLOW = [
 
 
 @lru_cache(maxsize=32)
-def colors(name: str) -> np.ndarray:
+def colors(name: str, share: float = 1.0) -> np.ndarray:
     """The colour map of that name as (256, 3) uint8, from the lowest value to the highest.
+
+    Of its colours the first are taken, that `share` of all.
 
     Raises:
         ViewError: neither we nor the cmap library know such a map.
     """
     table = _known(name)
-    pixels = np.asarray(table(np.linspace(0.0, 1.0, COLOR_COUNT)))[:, :3]
+    pixels = np.asarray(table(np.linspace(0.0, share, COLOR_COUNT)))[:, :3]
     rounded = np.rint(pixels * 255).astype(np.uint8)
     rounded.flags.writeable = False
     return rounded
@@ -57,6 +60,13 @@ def view_colors(view: View) -> np.ndarray:
             f"use one of {', '.join(CYCLIC_MAPS)}."
         )
     return colors(name)
+
+
+def field_colors(view: View) -> np.ndarray:
+    """The colour map of the view's field as (256, 3) uint8; it suits the background."""
+    field = FIELDS[view.field]
+    on_dark, on_white = field.maps
+    return colors(on_white if view.background == "white" else on_dark, field.share)
 
 
 @lru_cache(maxsize=32)

@@ -3,9 +3,9 @@
 
 import numpy as np
 
+from bacsim_gui.fields import VELOCITIES
 from bacsim_gui.quantities import free_speed
 from bacsim_gui.scene import Scene
-from bacsim_gui.view import FLOW
 
 # The side of a cell in body lengths, and how many cells a side there may be.
 _CELL, _FEWEST, _MOST = 2.5, 4, 40
@@ -26,7 +26,7 @@ def arrows(scene: Scene) -> np.ndarray:
     twice that. A cell without rods, or whose rods' motions cancel, has none; nor has a scene of
     which the velocities are not known.
     """
-    if not all(name in scene.measures for name in FLOW) or not len(scene.rods):
+    if not all(name in scene.measures for name in VELOCITIES) or not len(scene.rods):
         return np.empty((0, 4), np.float32)
     count = cells_a_side(scene)
     side = scene.space_size / count
@@ -35,7 +35,7 @@ def arrows(scene: Scene) -> np.ndarray:
     rods = np.bincount(cell, minlength=count * count)
     x, y = (
         np.bincount(cell, scene.measures[name], count * count) / np.maximum(rods, 1)
-        for name in FLOW
+        for name in VELOCITIES
     )
     long = np.minimum(np.hypot(x, y) / free_speed(scene.values), 2.0)
     shown = np.flatnonzero(long >= _SHORTEST)

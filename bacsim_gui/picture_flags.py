@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from bacsim_gui.colors import view_colors
+from bacsim_gui.fields import FIELDS
 from bacsim_gui.flags import number
 from bacsim_gui.movie_formats import QUALITIES
 from bacsim_gui.quantities import AUTO, COLORMAPS, CYCLIC_MAPS, QUANTITIES
@@ -40,6 +41,7 @@ def add_picture_flags(parser: argparse.ArgumentParser) -> None:
         ),
         ("color_range", "LOW,HIGH", f"the values at the ends of the colours, or {AUTO}"),
         ("background", "NAME", f"one of {', '.join(BACKGROUNDS)}"),
+        ("field", "NAME", f"what is drawn under the rods: {', '.join(FIELDS)}"),
         ("title", "TEXT", "written over the picture"),
         ("parameters", "NAMES", "live parameters to write into the picture, commas between"),
         ("zoom", "FLOAT", "1 shows the whole box, 2 half of its side"),
@@ -48,6 +50,7 @@ def add_picture_flags(parser: argparse.ArgumentParser) -> None:
         flag = f"--{name.replace('_', '-')}"
         look.add_argument(flag, dest=_PREFIX + name, metavar=metavar, help=text)
     for name, text in (
+        ("show_rods", "draw the rods"),
         ("show_heads", "mark the head of each rod"),
         ("show_flow", "draw arrows of the rods' mean velocity"),
         ("show_time", "write the simulated time"),

@@ -24,7 +24,9 @@ from vispy import gloo
 
 from bacsim_gui.coloring import colored_rods, is_known
 from bacsim_gui.colors import COLOR_COUNT, view_colors
+from bacsim_gui.fields import NO_FIELD
 from bacsim_gui.flow import arrows, shaft_width
+from bacsim_gui.layers import OVER_FIELD, FieldVisual
 from bacsim_gui.legend import Panel, legend
 from bacsim_gui.quads import CORNERS, Instances, Quad
 from bacsim_gui.quantities import FIXED
@@ -123,6 +125,8 @@ class RodVisual(Quad):
             self._upload(scene, colored_rods(scene, view))
             self._shown = new
         table = view_colors(view if is_known(scene, view) else replace(view, color_by=FIXED))
+        if not view.colors_rods:
+            table = np.full_like(table, view.colors.ink)
         if self._colors is None or not np.array_equal(table, self._colors):
             self.set(colors=gloo.Texture1D(table, interpolation="linear"))
             self._colors = table
@@ -130,7 +134,7 @@ class RodVisual(Quad):
         self.set(space_size=scene.space_size, enlarged=float(enlarged))
         ground, ink = view.colors.inside, view.colors.ink
         self.set(heads=float(view.show_heads), ink=np.divide(ink, 255))
-        self.set(ground=np.divide(ground, 255))
+        self.set(ground=np.divide(ground, 255), opacity=1.0 if view.colors_rods else OVER_FIELD)
         self.place(size, at)
 
     def draw(self) -> None:
@@ -204,6 +208,7 @@ class Painter:
 
     def __init__(self) -> None:
         self._box = BoxVisual()
+        self._field = FieldVisual()
         self._rods = RodVisual()
         self._obstacles, self._marks = ShapeVisual(), ShapeVisual()
         self._flow = FlowVisual()
@@ -238,14 +243,18 @@ class Painter:
         target = tile.width * enlarged, tile.height * enlarged
         self.clear(view, target)
         self._fill_box(scene, view, target, at)
+        if view.field != NO_FIELD:
+            self._field.show(scene, view, target, at)
+            self._field.draw()
         if view.show_box:
             self._box.show(scene, view, target, at, line=0.0018 * min(size) * enlarged)
             self._box.draw()
         line = 0.0018 * min(size) * enlarged
         self._obstacles.show(obstacle_shapes(scene), scene, view, target, at, line)
         self._obstacles.draw()
-        self._rods.show(scene, view, target, at, enlarged)
-        self._rods.draw()
+        if view.show_rods:
+            self._rods.show(scene, view, target, at, enlarged)
+            self._rods.draw()
         if view.show_flow:
             self._flow.show(scene, view, target, at)
             self._flow.draw()

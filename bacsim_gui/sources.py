@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bacsim_gui import timeline as timelines
 from bacsim_gui.command import RunError
+from bacsim_gui.fields import NO_FIELD
 from bacsim_gui.order import Order
 from bacsim_gui.timeline import Timeline, sidecar
 from bacsim_gui.view import View
@@ -55,11 +56,12 @@ class Source:
 
     def check(self, view: View) -> None:
         """Raise `RunError` where the file does not hold what `view` is to show."""
-        if view.measures and self.one_rod_in > 1:
+        unknown = (*view.measures, *(() if view.field == NO_FIELD else (view.field,)))
+        if unknown and self.one_rod_in > 1:
             raise RunError(
                 f"Only one rod in {self.one_rod_in} is in {self.path.name}, so what comes of a "
-                f"rod's neighbours, its {view.measures[0]}, cannot be known: colour by activity, "
-                "heading or fixed, and leave out arrows."
+                f"rod's neighbours, its {unknown[0]}, cannot be known: colour by activity, "
+                "heading or fixed, and leave out arrows and fields."
             )
 
     def frames(self, say: Say, look: Look) -> Iterator[tuple[Snapshot, View]]:

@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from bacsim_gui.fields import FIELDS, NO_FIELD, VELOCITIES
 from bacsim_gui.quantities import AUTO, FIXED, QUANTITIES, Quantity
 from engine.schema import PARAM_FIELDS
 
-# What arrows of the mean velocity need of rods.
-FLOW = ("velocity_x", "velocity_y")
 ZOOM_RANGE = (0.25, 1000.0)
 
 
@@ -65,6 +64,9 @@ class View:
             angle has none.
         background: a key of `BACKGROUNDS`.
         show_box: draw the outline of the periodic box.
+        field: a key of `FIELDS`, what is drawn under the rods. Colours then tell of it, and rods
+            are in the ink's colour, translucent.
+        show_rods: draw the rods.
         show_heads: mark the head of each rod.
         show_flow: draw arrows of the rods' mean velocity over them.
         show_color_bar: draw the colour bar.
@@ -81,6 +83,8 @@ class View:
     colormap: str = AUTO
     color_range: tuple[float, float] | None = None
     background: str = "dark"
+    field: str = NO_FIELD
+    show_rods: bool = True
     show_heads: bool = False
     show_flow: bool = False
     show_box: bool = True
@@ -130,13 +134,20 @@ class View:
     @property
     def measures(self) -> tuple[str, ...]:
         """The names of `engine.snapshot.MEASURES` that a picture needs."""
-        colors = (self.quantity.measure,) if self.quantity.measure else ()
-        return (*colors, *(FLOW if self.show_flow else ()))
+        colors = (self.quantity.measure,) if self.quantity.measure and self.colors_rods else ()
+        flow = VELOCITIES if self.show_flow else ()
+        return tuple(dict.fromkeys((*colors, *flow, *FIELDS[self.field].measures)))
+
+    @property
+    def colors_rods(self) -> bool:
+        """Whether colours tell of rods; there is one set of colours, since two would mix."""
+        return self.show_rods and self.field == NO_FIELD
 
     @property
     def has_color_bar(self) -> bool:
         """Whether there is a colour bar to draw."""
-        return self.show_color_bar and self.color_by != FIXED
+        told = self.field != NO_FIELD or (self.colors_rods and self.color_by != FIXED)
+        return self.show_color_bar and told
 
 
 def checked(view: View) -> View:
@@ -155,6 +166,8 @@ def checked(view: View) -> View:
         raise ViewError(
             f"color_by = {view.color_by!r} is unknown: use one of {', '.join(QUANTITIES)}."
         )
+    if not isinstance(view.field, str) or view.field not in FIELDS:
+        raise ViewError(f"field = {view.field!r} is unknown: use one of {', '.join(FIELDS)}.")
     ends = _pair("color_range", view.color_range)
     if ends is not None and not ends[0] < ends[1]:
         raise ViewError(

@@ -8,6 +8,7 @@ uniform float u_space_size;
 uniform float u_heads;     // 1 where heads are marked
 uniform vec3 u_ink;
 uniform vec3 u_ground;
+uniform float u_opacity;
 
 varying vec2 v_local;
 varying vec2 v_place;
@@ -31,7 +32,7 @@ void main() {
     float coverage = mix(thin, covered(s, r), smoothstep(0.5, 1.5, r));
 
     vec2 inside = clamp(min(v_place, u_space_size - v_place) / u_pixel + 0.5, 0.0, 1.0);
-    coverage *= inside.x * inside.y;
+    coverage *= inside.x * inside.y * u_opacity;
 
     // The front half keeps the colour of the colour bar. A darker tail shows where a rod is heading,
     // a dark rim keeps touching rods apart; both go where a rod is too thin to show them.

@@ -15,6 +15,7 @@ from bacsim_gui.quantities import QUANTITIES, automatic_range
 from bacsim_gui.view import View
 
 _END_WIDTH = 54
+_NOT_NOW = "Colours tell of the field now, or rods are not drawn."
 
 
 class ColoringRows(QObject):
@@ -58,7 +59,8 @@ class ColoringRows(QObject):
         quantity = view.quantity
         with QSignalBlocker(self.color_by):
             self.color_by.setCurrentIndex(self.color_by.findData(view.color_by))
-        self._by_row.setToolTip(quantity.doc)
+        self._by_row.setToolTip(quantity.doc if view.colors_rods else _NOT_NOW)
+        self._by_row.setEnabled(view.colors_rods)
         with QSignalBlocker(self.colormap):
             if self._shown_for != view.color_by:
                 self._shown_for = view.color_by
@@ -67,13 +69,13 @@ class ColoringRows(QObject):
                     self.colormap.addItem(_strip(name), name)
             self.colormap.setCurrentText(view.map_name)
         self._map_row.setToolTip(f"Colours of {quantity.label}." if quantity.label else "")
-        self._map_row.setEnabled(bool(quantity.label))
+        self._map_row.setEnabled(view.colors_rods and bool(quantity.label))
         self._ends = view.color_range or automatic_range(view.color_by, values)
         for field, value in zip((self.low, self.high), self._ends, strict=True):
             field.show_value(value)
         with QSignalBlocker(self.auto):
             self.auto.setChecked(view.color_range is None)
-        self._range_row.setEnabled(quantity.has_range)
+        self._range_row.setEnabled(view.colors_rods and quantity.has_range)
 
     def _field(self, end: int) -> NumberField:
         field = NumberField()

@@ -8,11 +8,23 @@ from PyQt6.QtGui import QAction, QMouseEvent
 from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QMenu, QPushButton, QWidget
 
 from bacsim_gui import theme
+from bacsim_gui.fields import FIELDS
 from bacsim_gui.panels.coloring_rows import ColoringRows
 from bacsim_gui.panels.layout import Choice, Group, label
 from bacsim_gui.panels.number import NumberField
 from bacsim_gui.session import Session
 from bacsim_gui.view import BACKGROUNDS, LONGEST_TITLE, SHOWABLE, View
+
+# What is meant by the boxes to be checked.
+_TIPS = {
+    "show_rods": "The rods; without them a field, arrows and trails are seen alone.",
+    "show_heads": "Marks the head of each rod.",
+    "show_flow": "Arrows of the rods' mean velocity, cell by cell.",
+    "show_box": "The outline of the periodic box.",
+    "show_color_bar": "What colours tell, with its unit and range.",
+    "show_scale_bar": "How long so many body widths are.",
+    "show_time": "The simulated time.",
+}
 
 
 class ViewPanel(Group):
@@ -30,6 +42,10 @@ class ViewPanel(Group):
         super().__init__("view", parent)
         self.coloring = ColoringRows(self)
         self.coloring.edited.connect(self.edited)
+        self.field = Choice()
+        self.field.addItems(list(FIELDS))
+        self.field.textActivated.connect(lambda text: self.edited.emit("field", text))
+        self._field_row = self.add_named("field", self.field, "What is drawn under the rods.")
         self.background = Choice()
         self.background.addItems(list(BACKGROUNDS))
         self.background.textActivated.connect(lambda text: self.edited.emit("background", text))
@@ -87,6 +103,9 @@ class ViewPanel(Group):
             self.paused.setChecked(not session.drawing)
         view = session.view
         self.coloring.show_values(view, {**vars(session.params), "rods": session.setup.rods})
+        with QSignalBlocker(self.field):
+            self.field.setCurrentText(view.field)
+        self._field_row.setToolTip(f"What is drawn under the rods. {FIELDS[view.field].doc}")
         with QSignalBlocker(self.background):
             self.background.setCurrentText(view.background)
         if self.title.text() != view.title:
@@ -121,6 +140,7 @@ class ViewPanel(Group):
 
     def _check(self, name: str) -> None:
         box = QCheckBox(name.removeprefix("show_").replace("_", " ").replace("color", "colour"))
+        box.setToolTip(_TIPS[name])
         box.toggled.connect(lambda on: self.edited.emit(name, on))
         self.shown[name] = box
         self.add(box)

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from bacsim_gui.colors import COLOR_COUNT, colors, view_colors
+from bacsim_gui.colors import COLOR_COUNT, colors, field_colors, view_colors
 from bacsim_gui.quantities import COLORMAPS, CYCLIC_MAPS, QUANTITIES
 from bacsim_gui.view import BACKGROUNDS, View, ViewError
 
@@ -155,3 +155,29 @@ def test_a_map_with_two_ends_is_refused_for_headings() -> None:
     with pytest.raises(ViewError, match="colormap = 'viridis' does not end as it begins"):
         view_colors(View(color_by="heading", colormap="viridis"))
     view_colors(View(color_by="heading", colormap="phase"))  # another cyclic one
+
+
+@pytest.mark.parametrize("background", BACKGROUNDS)
+@pytest.mark.parametrize("sight", SIGHT)
+def test_colours_of_fields_leave_the_ground_evenly_and_two_ways_for_two_signs(
+    background: str, sight: str
+) -> None:
+    ground = oklab(np.array(BACKGROUNDS[background].inside), sight)
+    density, vorticity = (
+        oklab(field_colors(View(field=field, background=background)), sight)
+        for field in ("density", "vorticity")
+    )
+    for none in (density[0], vorticity[127], vorticity[128]):
+        assert np.linalg.norm(none - ground) < 0.2
+    up = -1 if background == "white" else 1
+    for side in (density, vorticity[144:], vorticity[:112][::-1]):
+        assert (up * (side[16:, 0] - side[:-16, 0]) > 0).all()
+    # From a quarter of the range on, no value is mistaken for its opposite.
+    assert np.linalg.norm(vorticity[:96] - vorticity[:-97:-1], axis=1).min() > 0.09
+
+
+@pytest.mark.parametrize("background", BACKGROUNDS)
+def test_the_ink_of_rods_stands_out_from_every_colour_of_the_density(background: str) -> None:
+    view = View(field="density", background=background)
+    ink = oklab(np.array(view.colors.ink))
+    assert np.linalg.norm(oklab(field_colors(view)) - ink, axis=1).min() > 0.12

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from bacsim_gui import timeline as timelines
 from bacsim_gui.movie_files import metadata
@@ -161,6 +162,7 @@ REFUSED = {
     ("movie", "--out", "a.mp4", "--skip", "1e9"): "skip",
     ("movie", "--out", "a.mp4", "--colormap", "nope"): "nope",
     ("movie", "--out", "a.mp4", "--color-by", "sped"): "use one of activity, heading, speed",
+    ("movie", "--out", "a.mp4", "--field", "curl"): "use one of none, density, vorticity",
     ("movie", "--out", "a.mp4", "--color-range", "3"): "color-range = '3' is no pair",
     ("movie", "--out", "a.mp4", "--color-range", "3,2"): "second number must be larger",
     ("movie", "--out", "."): "no name of a file",
@@ -264,6 +266,14 @@ def test_a_measure_is_shown_alike_in_movie_replay_and_trajectory(bacsim, filmed)
     assert np.abs(first - kept).max() <= 6
     bacsim("render", "fast.mp4", "--out", "plain.mp4", "--color-by", "fixed")
     assert np.abs(first - decoded(filmed / "plain.mp4", (160, 120)).astype(int)).max() > 40
+    field = (*where, "--field", "vorticity", "--no-show-rods")
+    for source in ("fast.mp4", "fast.gsd"):
+        bacsim("render", source, "--out", f"{source}.png", *field)
+    turning, kept = (
+        np.asarray(Image.open(filmed / f"fast.{kind}.png")).astype(int) for kind in ("mp4", "gsd")
+    )
+    assert np.ptp(turning, axis=(0, 1)).max() > 30
+    assert np.abs(turning - kept).max() <= 6
 
 
 def test_no_measure_is_shown_of_rods_whose_neighbours_are_not_in_the_file(bacsim, filmed):
@@ -271,6 +281,8 @@ def test_no_measure_is_shown_of_rods_whose_neighbours_are_not_in_the_file(bacsim
     bacsim("render", "thin.gsd", "--out", "thin.png", "--color-by", "heading")
     told = bacsim("render", "thin.gsd", "--out", "no.png", "--color-by", "cluster", status=1)
     assert "Only one rod in 6 is in thin.gsd" in told.stderr
+    told = bacsim("render", "thin.gsd", "--out", "no.png", "--field", "density", status=1)
+    assert "its density, cannot be known" in told.stderr
     assert not (filmed / "no.png").exists()
 
 

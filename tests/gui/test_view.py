@@ -28,6 +28,8 @@ def test_a_view_survives_json() -> None:
     told = View(title="Swärm", show_time=True, parameters=("F_prop", "rods"))
     assert View.from_dict(json.loads(json.dumps(told.to_dict()))) == told
     assert told.to_dict()["parameters"] == ["F_prop", "rods"]
+    layers = View(field="vorticity", show_rods=False)
+    assert View.from_dict(json.loads(json.dumps(layers.to_dict()))) == layers
     assert View.from_dict({}) == View()
 
 
@@ -46,6 +48,12 @@ def test_a_view_survives_json() -> None:
         ({"colormap": 7}, "colormap = 7"),
         ({"color_by": "sped"}, "color_by = 'sped' is unknown: use one of activity, heading"),
         ({"color_by": ["speed"]}, "color_by = ['speed'] is unknown"),
+        (
+            {"field": "vorticty"},
+            "field = 'vorticty' is unknown: use one of none, density, vorticity",
+        ),
+        ({"field": ["density"]}, "field = ['density'] is unknown"),
+        ({"show_rods": 0}, "show_rods = 0"),
         ({"color_range": [1]}, "color_range = [1]"),
         ({"color_range": [1, "x"]}, "color_range"),
         ({"color_range": [2, 1]}, "color_range = 2 to 1 is none"),
@@ -72,6 +80,19 @@ def test_a_view_that_cannot_be_shown_is_refused_by_name(values: dict, named: str
 def test_every_background_can_be_shown(background: str) -> None:
     assert checked(View(background=background)).colors is BACKGROUNDS[background]
     assert View().map_name == COLORMAPS[0]
+
+
+def test_a_view_measures_only_what_it_shows() -> None:
+    assert View(color_by="speed").measures == ("speed",)
+    assert View(color_by="speed", show_rods=False).measures == ()
+    assert View(color_by="speed", field="density").measures == ()
+    moving = ("velocity_x", "velocity_y")
+    assert View(field="vorticity", show_flow=True).measures == moving
+    bars = [View(field=f, color_by=c, show_rods=r).has_color_bar
+            for f, c, r in (("none", "fixed", True), ("none", "speed", False),
+                            ("density", "fixed", False), ("none", "speed", True))]  # fmt: skip
+    assert bars == [False, False, True, True]
+    assert not View(field="density", show_color_bar=False).has_color_bar
 
 
 @given(SIZES, st.floats(1.0, 1e4), st.booleans(), st.booleans())

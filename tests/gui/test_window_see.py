@@ -10,6 +10,8 @@ from PyQt6.QtWidgets import QAbstractButton, QApplication
 
 from bacsim_gui import timeline as timelines
 from bacsim_gui.colors import colors
+from bacsim_gui.fields import FIELDS
+from bacsim_gui.offscreen import render
 from bacsim_gui.quantities import QUANTITIES
 from bacsim_gui.view import camera
 from bacsim_gui.window import STANDS_STILL
@@ -148,6 +150,41 @@ def test_arrows_tell_the_mean_velocity_on_demand(window):
     click(window.view_panel.shown["show_flow"])
     live(0.05)
     np.testing.assert_array_equal(window.canvas.grab(), before)
+
+
+def pick_field(window, name: str):
+    """Go to an entry of the list by its keys, and wait for what it needs of rods."""
+    box = window.view_panel.field
+    box.setFocus()
+    QTest.keyClick(box, Qt.Key.Key_Home)
+    for _ in range(list(FIELDS).index(name)):
+        QTest.keyClick(box, Qt.Key.Key_Down)
+    assert window.canvas.view.field == name
+    until(lambda: set(window.canvas.view.measures) <= set(window.shown.measures))
+    until(lambda: window.frame.number == window._acknowledged)
+    live(0.05)
+
+
+def test_a_field_is_drawn_under_the_rods_on_demand_and_rods_can_be_left_out(window):
+    before, compiles = window.canvas.grab(), window.engine.status.stats.compiles
+    by = window.view_panel.coloring.color_by
+    for field in ("density", "vorticity"):
+        pick_field(window, field)
+        with_rods = window.canvas.grab()
+        click(window.view_panel.shown["show_rods"])
+        live(0.05)
+        alone = window.canvas.grab()
+        # Seen through the rods, and alone, as any picture of that state has it.
+        wanted = render(window.shown, window.canvas.view, window.canvas.size).astype(int)
+        assert np.abs(alone - wanted).max() <= 2
+        assert (np.abs(with_rods.astype(int) - alone).max(axis=2) > 20).sum() > 1000
+        assert (np.abs(alone.astype(int) - before).max(axis=2) > 60).sum() > 5000
+        assert not by.isEnabled()
+        click(window.view_panel.shown["show_rods"])
+    pick_field(window, "none")
+    np.testing.assert_array_equal(window.canvas.grab(), before)
+    assert by.isEnabled()
+    assert window.engine.status.stats.compiles <= compiles + 1  # what measures velocities
 
 
 def test_an_earlier_state_is_measured_when_that_is_asked_for(window):
