@@ -205,7 +205,8 @@ class Files(QObject):
         )  # fmt: skip
         self.told.emit(f"Drawing {order.path.name} …")
         self.drawing.do(
-            lambda: picture.save(order, snapshot), lambda path: self.told.emit(f"Saved {path}"),
+            partial(picture.save, order, self._scrubber.scene(snapshot)),
+            lambda path: self.told.emit(f"Saved {path}"),
             session.show_problem,
         )  # fmt: skip
 

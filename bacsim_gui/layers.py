@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What may be drawn under the rods: a field."""
+"""What may be drawn under the rods: a field, and the ways that they came."""
 
 import numpy as np
 from vispy import gloo
@@ -12,6 +12,8 @@ from bacsim_gui.view import Camera, View
 
 # How opaque rods are over a field, which is to be seen through them.
 OVER_FIELD = 0.4
+# How wide a trail is, in radii of a rod.
+_TRAIL_WIDTH = 0.6
 
 
 class FieldVisual(Quad):
@@ -45,4 +47,31 @@ class FieldVisual(Quad):
     def draw(self) -> None:
         """Draw; a field that is not known draws nothing."""
         if self._known:
+            super().draw()
+
+
+class TrailVisual(Quad):
+    """The trails that a scene has, one instance a line."""
+
+    def __init__(self) -> None:
+        super().__init__("trail")
+        self._shown: Scene | None = None
+        self._count = 0
+
+    def show(self, scene: Scene, view: View, size: tuple[int, int], at: Camera) -> None:
+        """Upload the trails of the scene if it is another than the last one, and place them."""
+        if scene is not self._shown:
+            lines = scene.trails
+            self._count, self._shown = 0 if lines is None else len(lines), scene
+            if lines is not None and self._count:
+                for name, columns in (("a_line", lines[:, :4]), ("a_left", lines[:, 4:])):
+                    buffer = gloo.VertexBuffer(np.ascontiguousarray(columns), divisor=1)
+                    self.shared_program[name] = buffer
+        self.set(ink=np.divide(view.colors.ink, 255), space_size=scene.space_size)
+        self.set(width=_TRAIL_WIDTH * scene.radius, pixel=1 / at.scale)
+        self.place(size, at)
+
+    def draw(self) -> None:
+        """Draw; a scene without trails draws nothing."""
+        if self._count:
             super().draw()

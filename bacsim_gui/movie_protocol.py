@@ -16,8 +16,9 @@ from typing import IO, Any
 import numpy as np
 
 from bacsim_gui.scene import Scene
+from bacsim_gui.trails import COLUMNS
 
-VERSION = 3
+VERSION = 4
 
 START, FRAME, FINISH, REPLY, VIEW, CANCEL = range(1, 7)
 _KINDS = (START, FRAME, FINISH, REPLY, VIEW, CANCEL)
@@ -55,14 +56,16 @@ def send_json(pipe: IO[bytes], kind: int, content: Mapping[str, Any]) -> None:
 def send_frame(pipe: IO[bytes], scene: Scene, measures: Iterable[str] = ()) -> None:
     """Write one frame: 16 bytes a rod and the few numbers that may change while recording.
 
-    Those of `measures` that the scene has are sent too, 4 bytes a rod each.
+    Those of `measures` that the scene has are sent too, 4 bytes a rod each, and its trails, 24
+    bytes a line.
     """
     names = [name for name in measures if name in scene.measures]
     about = {name: getattr(scene, name) for name in _NUMBERS}
-    about |= {"values": dict(scene.values), "measures": names}
+    lines = np.empty((0, COLUMNS), np.float32) if scene.trails is None else scene.trails
+    about |= {"values": dict(scene.values), "measures": names, "trails": len(lines)}
     about["obstacles"] = [list(one) for one in scene.obstacles]
     head = json.dumps(about).encode("utf-8")
-    arrays = [scene.rods, *(scene.measures[name] for name in names)]
+    arrays = [scene.rods, *(scene.measures[name] for name in names), lines]
     parts = (np.ascontiguousarray(array, "<f4").reshape(-1).view(np.uint8) for array in arrays)
     send(pipe, FRAME, _FRAME.pack(len(head)), head, *(part.data for part in parts))
 
@@ -116,13 +119,14 @@ def scene_of(content: bytes) -> Scene:
     about = json_of(content[_FRAME.size : start])
     try:
         names = [str(name) for name in about.pop("measures", [])]
-        a_rod = _ROD_BYTES + 4 * len(names)
-        if (len(content) - start) % a_rod:
-            raise ProtocolError(f"a frame has {len(content) - start} bytes of rods")
-        numbers = np.frombuffer(content, dtype="<f4", offset=start)
-        count = (len(content) - start) // a_rod
-        rods, measured = numbers[: 4 * count].reshape(-1, 4), numbers[4 * count :]
+        lines, a_rod = int(about.pop("trails", 0)), _ROD_BYTES + 4 * len(names)
+        room = len(content) - start - 4 * COLUMNS * lines
+        if lines < 0 or room < 0 or room % a_rod:
+            raise ProtocolError(f"a frame has {room} bytes of rods")
+        numbers, count = np.frombuffer(content, dtype="<f4", offset=start), room // a_rod
+        rods, measured, trails = np.split(numbers, [4 * count, (4 + len(names)) * count])
         measures = dict(zip(names, measured.reshape(len(names), count), strict=True))
-        return Scene(rods, **about, measures=measures)
+        shown = trails.reshape(lines, COLUMNS)
+        return Scene(rods.reshape(-1, 4), **about, measures=measures, trails=shown)
     except TypeError as problem:
         raise ProtocolError(f"a frame has another head: {problem}") from problem

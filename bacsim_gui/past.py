@@ -34,6 +34,14 @@ class Past:
         """Where the first state of that step or a later one is; the number of states for none."""
         return bisect_left(self._kept, step, key=lambda snapshot: snapshot.step)
 
+    def before(self, step: int, since: float) -> list[Snapshot]:
+        """The states before that step whose simulated time is `since` or later, oldest first."""
+        found, at = [], self.find(step)
+        while at > 0 and self._kept[at - 1].time >= since:
+            at -= 1
+            found.append(self._kept[at])
+        return found[::-1]
+
     def add(self, snapshot: Snapshot) -> None:
         """Take the newest state; it replaces those of its own step and of later ones."""
         self.drop_from(snapshot.step)

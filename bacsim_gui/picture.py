@@ -15,6 +15,7 @@ from bacsim_gui.recording import picture_sink
 from engine import schema
 
 if TYPE_CHECKING:
+    from bacsim_gui.scene import Scene
     from engine.snapshot import Snapshot
     from engine.stats import Stats
 
@@ -31,8 +32,8 @@ def about(run: Run, snapshot: Snapshot, stats: Stats | None) -> dict[str, str]:
     return told
 
 
-def save(order: Order, snapshot: Snapshot) -> Path:
-    """Draw `snapshot` as `order` says; where it is. It takes seconds.
+def save(order: Order, snapshot: Snapshot | Scene) -> Path:
+    """Draw a state as `order` says, with the trails that it has; where it is. It takes seconds.
 
     Raises `RecordingError`.
     """

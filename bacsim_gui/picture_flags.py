@@ -52,6 +52,7 @@ def add_picture_flags(parser: argparse.ArgumentParser) -> None:
     for name, text in (
         ("show_rods", "draw the rods"),
         ("show_heads", "mark the head of each rod"),
+        ("show_trails", "draw the ways that rods came, through the frames before"),
         ("show_flow", "draw arrows of the rods' mean velocity"),
         ("show_time", "write the simulated time"),
         ("show_box", "draw the outline of the box"),

@@ -34,6 +34,7 @@ from bacsim_gui.movie_formats import (
     ending,
 )
 from bacsim_gui.scene import Scene
+from bacsim_gui.trails import Trails
 from bacsim_gui.view import View, checked
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class Recorder:
         self.note = taken if self.path != Path(path) else ""
         self._changed = threading.Condition()
         self._waiting: deque[tuple[Scene, View]] = deque()
-        self._view = view
+        self._view, self._trails = view, Trails()
         self._ahead = max(2, int(_AHEAD_SECONDS * fps))
         self._put = self._written = 0
         self._closed = self._cancelled = False
@@ -167,7 +168,7 @@ class Recorder:
         """Add one frame; waits while the recording is too far behind.
 
         The rods are not copied: the snapshot must stay as it is. A view given here holds from this
-        frame on.
+        frame on. Trails are those through the frames before, where a scene has none of its own.
 
         Raises:
             RecordingError: the recording has failed, was finished or was abandoned.
@@ -176,7 +177,10 @@ class Recorder:
         scene = Scene.of(snapshot)
         if view is not None:
             view_colors(checked(view))
-        room = max(1, _QUEUE_BYTES // max(1, scene.rods.nbytes))
+        if (view or self._view).show_trails and scene.trails is None:
+            scene = self._trails.add(scene)
+        size = scene.rods.nbytes + (0 if scene.trails is None else scene.trails.nbytes)
+        room = max(1, _QUEUE_BYTES // max(1, size))
 
         def may_go_on() -> bool:
             behind = self._put - self._written >= self._ahead

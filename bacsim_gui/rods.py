@@ -26,7 +26,7 @@ from bacsim_gui.coloring import colored_rods, is_known
 from bacsim_gui.colors import COLOR_COUNT, view_colors
 from bacsim_gui.fields import NO_FIELD
 from bacsim_gui.flow import arrows, shaft_width
-from bacsim_gui.layers import OVER_FIELD, FieldVisual
+from bacsim_gui.layers import OVER_FIELD, FieldVisual, TrailVisual
 from bacsim_gui.legend import Panel, legend
 from bacsim_gui.quads import CORNERS, Instances, Quad
 from bacsim_gui.quantities import FIXED
@@ -209,6 +209,7 @@ class Painter:
     def __init__(self) -> None:
         self._box = BoxVisual()
         self._field = FieldVisual()
+        self._trails = TrailVisual()
         self._rods = RodVisual()
         self._obstacles, self._marks = ShapeVisual(), ShapeVisual()
         self._flow = FlowVisual()
@@ -252,6 +253,9 @@ class Painter:
         line = 0.0018 * min(size) * enlarged
         self._obstacles.show(obstacle_shapes(scene), scene, view, target, at, line)
         self._obstacles.draw()
+        if view.show_trails:
+            self._trails.show(scene, view, target, at)
+            self._trails.draw()
         if view.show_rods:
             self._rods.show(scene, view, target, at, enlarged)
             self._rods.draw()

@@ -32,6 +32,8 @@ class Scene:
         values: the live parameters by name, and `rods`, for what a picture says of them.
         obstacles: x, y, width, height and radius of each; see `engine.obstacle.Obstacle`.
         measures: what was measured of each rod, (N,) float32 by name.
+        ids: names the rods, (N,) int32 ascending; None where they are 0 … N - 1.
+        trails: lines (S, 6) float32 that lead to them, see `trails`; None where not known.
     """
 
     rods: np.ndarray
@@ -43,6 +45,8 @@ class Scene:
     values: Mapping[str, float] = field(default_factory=dict)
     measures: Mapping[str, np.ndarray] = field(default_factory=dict)
     obstacles: Sequence[Sequence[float]] = ()
+    ids: np.ndarray | None = None
+    trails: np.ndarray | None = None
 
     @classmethod
     def of(cls, snapshot: Snapshot | Scene) -> Scene:
@@ -60,6 +64,7 @@ class Scene:
             values={**vars(params), "rods": len(snapshot.rods)},
             measures=snapshot.measures,
             obstacles=[one.values for one in snapshot.obstacles],
+            ids=snapshot.ids,
         )
 
     @property

@@ -10,8 +10,10 @@ from bacsim_gui.background import Background
 from bacsim_gui.documents import run_of
 from bacsim_gui.panels.past_bar import PastBar, PastShown
 from bacsim_gui.past import LIMIT_BYTES, Past
+from bacsim_gui.scene import Scene
 from bacsim_gui.seam import Frame
 from bacsim_gui.session import Session
+from bacsim_gui.trails import trail_start, with_trails
 from engine.snapshot import Snapshot
 from engine.storage.trajectory import Trajectory
 
@@ -66,6 +68,16 @@ class Scrubber(QObject):
         """The state of this run that was kept before this one, if there is one."""
         at = self.past.find(snapshot.step)
         return self.past.at(at - 1) if self._file is None and at else None
+
+    def scene(self, snapshot: Snapshot) -> Scene:
+        """What is drawn of a state of the run: with the trails that lead to it, if wanted.
+
+        The frames of a file have none: what came before them is not in memory.
+        """
+        scene = Scene.of(snapshot)
+        if not self._session.view.show_trails or self._file is not None:
+            return scene
+        return with_trails(scene, self.past.before(scene.step, trail_start(scene)))
 
     # From the bar
 

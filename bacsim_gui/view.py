@@ -68,6 +68,7 @@ class View:
             are in the ink's colour, translucent.
         show_rods: draw the rods.
         show_heads: mark the head of each rod.
+        show_trails: draw the ways that rods came, as lines.
         show_flow: draw arrows of the rods' mean velocity over them.
         show_color_bar: draw the colour bar.
         show_scale_bar: draw the scale bar.
@@ -86,6 +87,7 @@ class View:
     field: str = NO_FIELD
     show_rods: bool = True
     show_heads: bool = False
+    show_trails: bool = False
     show_flow: bool = False
     show_box: bool = True
     show_color_bar: bool = True

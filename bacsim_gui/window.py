@@ -282,8 +282,10 @@ class Window(QMainWindow):
         self.recording.show_values(session, K)
         self.banner.show_values(session)
         self.scrubber.show()
-        self._show_state()
         old = self.canvas.view
+        if session.view.show_trails != old.show_trails:
+            self._pictured = None
+        self._show_state()
         view = session.view
         if (view.center, view.zoom) != (old.center, old.zoom):
             # Zoom and centre belong to the mouse.
@@ -316,7 +318,7 @@ class Window(QMainWindow):
         still = not self.session.drawing and self.session.looking is None
         if shown is not None and shown is not self._pictured and not still:
             self._pictured = shown
-            self.canvas.show_snapshot(shown)
+            self.canvas.show_snapshot(self.scrubber.scene(shown))
             self.tools.follow_state()
 
     def _painted(self) -> None:

@@ -19,6 +19,8 @@ from bacsim_gui.view import BACKGROUNDS, LONGEST_TITLE, SHOWABLE, View
 _TIPS = {
     "show_rods": "The rods; without them a field, arrows and trails are seen alone.",
     "show_heads": "Marks the head of each rod.",
+    "show_trails": "The ways that rods came, over the time in which a free one goes four body "
+    "lengths. Of many rods some have one.",
     "show_flow": "Arrows of the rods' mean velocity, cell by cell.",
     "show_box": "The outline of the periodic box.",
     "show_color_bar": "What colours tell, with its unit and range.",

@@ -50,6 +50,21 @@ def test_what_a_view_needs_of_rods_goes_along() -> None:
     np.testing.assert_array_equal(got.measures["speed"], speed)
 
 
+@pytest.mark.parametrize("rods", [0, 250])
+def test_trails_go_along_with_rods_and_measures(rods: int) -> None:
+    trails = np.arange(42, dtype=np.float32).reshape(7, 6)
+    speed = np.arange(rods, dtype=np.float32)
+    scene = replace(swarm(rods), measures={"speed": speed}, trails=trails)
+    message = protocol.receive(sent((protocol.send_frame, scene, ("speed",))))
+    assert message is not None
+    got = protocol.scene_of(message[1])
+    np.testing.assert_array_equal(got.rods, scene.rods)
+    np.testing.assert_array_equal(got.measures["speed"], speed)
+    np.testing.assert_array_equal(got.trails, trails)
+    with pytest.raises(ProtocolError, match="bytes of rods"):
+        protocol.scene_of(message[1][:-4])
+
+
 def test_messages_follow_one_another_to_the_end() -> None:
     pipe = sent(
         (protocol.send_json, protocol.START, {"fps": 30}),

@@ -51,6 +51,9 @@ def test_a_state_of_the_same_step_is_replaced_and_an_earlier_one_begins_a_branch
     past.add(state(12))
     assert steps(past) == [0, 5, 10, 12]
     taken = past.bytes
+    assert [one.step for one in past.before(12, 0.05)] == [5, 10]
+    assert [one.step for one in past.before(11, 0.0)] == [0, 5, 10]
+    assert past.before(0, 0.0) == past.before(12, 0.11) == []
     past.drop_from(10)
     assert steps(past) == [0, 5]
     assert past.bytes == taken / 2

@@ -28,7 +28,7 @@ def test_a_view_survives_json() -> None:
     told = View(title="Swärm", show_time=True, parameters=("F_prop", "rods"))
     assert View.from_dict(json.loads(json.dumps(told.to_dict()))) == told
     assert told.to_dict()["parameters"] == ["F_prop", "rods"]
-    layers = View(field="vorticity", show_rods=False)
+    layers = View(field="vorticity", show_rods=False, show_trails=True)
     assert View.from_dict(json.loads(json.dumps(layers.to_dict()))) == layers
     assert View.from_dict({}) == View()
 

@@ -13,6 +13,8 @@ from bacsim_gui.colors import colors
 from bacsim_gui.fields import FIELDS
 from bacsim_gui.offscreen import render
 from bacsim_gui.quantities import QUANTITIES
+from bacsim_gui.scene import Scene
+from bacsim_gui.trails import with_trails
 from bacsim_gui.view import camera
 from bacsim_gui.window import STANDS_STILL
 from tests.gui.events import live, type_into, until
@@ -187,6 +189,60 @@ def test_a_field_is_drawn_under_the_rods_on_demand_and_rods_can_be_left_out(wind
     assert window.engine.status.stats.compiles <= compiles + 1  # what measures velocities
 
 
+def look_at(window, step: int):
+    """Click the bar where the state of that step is."""
+    slider, past = window.past_bar.slider, window.scrubber.past
+    steps = [past.at(i).step for i in range(len(past))]
+    place = steps.index(step) / (len(steps) - 1)
+    where = QPointF(8 + place * (slider.width() - 16), slider.height() / 2)
+    for kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonRelease):
+        held, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+        there = slider.mapToGlobal(where)
+        QApplication.sendEvent(slider, QMouseEvent(kind, where, there, held, held, none))
+    assert window.session.looking.step == step
+
+
+def test_trails_are_those_of_the_run_when_one_looks_back_and_in_a_picture_too(window):
+    type_into(window.transport.speed, "200")
+    for many in range(1, 9):
+        QTest.keyClick(window, Qt.Key.Key_S, Qt.KeyboardModifier.ShiftModifier)
+        until(lambda many=many: window.frame.snapshot.step == 200 * many)
+    until(lambda: window.frame.number == window._acknowledged)
+    live(0.05)
+    before = window.canvas.grab()
+    click(window.view_panel.shown["show_trails"])
+    live(0.05)
+    trailing, past = window.canvas.grab(), window.scrubber.past
+    assert (np.abs(trailing.astype(int) - before).max(axis=2) > 30).sum() > 300
+    states = [Scene.of(past.at(i)) for i in range(len(past))]
+
+    def wanted(scene: Scene) -> np.ndarray:
+        earlier = [one for one in states if one.step < scene.step]
+        shown = with_trails(scene, earlier)
+        return render(shown, window.canvas.view, window.canvas.size).astype(int)
+
+    assert np.abs(trailing - wanted(states[-1])).max() <= 2
+    look_at(window, 1000)
+    live(0.05)
+    (middle,) = (one for one in states if one.step == 1000)
+    assert np.abs(window.canvas.grab() - wanted(middle)).max() <= 2
+    folder = window.session.movie_settings.folder
+    QTest.keyClick(window, Qt.Key.Key_P)
+    until(lambda: [one for one in folder.glob("*.png") if ".part" not in one.name])
+    (path,) = (one for one in folder.glob("*.png") if ".part" not in one.name)
+    # Drawn at twice the size and halved, as pictures are.
+    smooth = render(with_trails(middle, [one for one in states if one.step < 1000]),
+                    window.canvas.view, window.canvas.size, 2).astype(int)  # fmt: skip
+    assert np.abs(image(path) - smooth).max() <= 2
+    path.unlink()
+    click(window.past_bar.now)
+    live(0.05)
+    np.testing.assert_array_equal(window.canvas.grab(), trailing)
+    click(window.view_panel.shown["show_trails"])
+    live(0.05)
+    np.testing.assert_array_equal(window.canvas.grab(), before)
+
+
 def test_an_earlier_state_is_measured_when_that_is_asked_for(window):
     """Which nobody had asked for when the engine was there."""
     speeds = []
@@ -197,19 +253,7 @@ def test_an_earlier_state_is_measured_when_that_is_asked_for(window):
     choose(window, "activity")
     for _ in range(4):
         step(window)
-    slider = window.past_bar.slider
-    steps = [window.scrubber.past.at(i).step for i in range(len(window.scrubber.past))]
-    place = steps.index(3) / (len(steps) - 1)
-    where = QPointF(8 + place * (slider.width() - 16), slider.height() / 2)
-    for kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonRelease):
-        held = Qt.MouseButton.LeftButton
-        QApplication.sendEvent(
-            slider,
-            QMouseEvent(
-                kind, where, slider.mapToGlobal(where), held, held, Qt.KeyboardModifier.NoModifier
-            ),
-        )
-    assert window.session.looking.step == 3
+    look_at(window, 3)
     for color_by in ("cluster", "speed"):
         choose(window, color_by)
         assert window.shown.step == 3
