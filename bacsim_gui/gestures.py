@@ -18,6 +18,7 @@ from engine.snapshot import Snapshot
 _THRUSTS, _SHARE = 2.0, 0.1
 # A brush touches again after so much of its radius.
 _NEXT = 0.35
+AT_ONCE = "With tau_a = 0 activity follows the crowd at once: raise tau_a to see paint last."
 PAUSED = "Time is paused: rods move once it runs (Space)."
 
 Place = tuple[float, float]
@@ -146,6 +147,8 @@ class Brush(Gesture):
             self.bench.session.set_obstacles(obstacles)
             return
         super().press(at, shift=shift)
+        if self._kind == "paint" and self.bench.session.params.tau_a == 0:
+            self.bench.say(AT_ONCE)
         self._activity, self._strokes = 0.0 if shift else 1.0, None
         self._touch(*at)
 

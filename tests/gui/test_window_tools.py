@@ -10,6 +10,7 @@ from PyQt6.QtGui import QWheelEvent
 from PyQt6.QtTest import QTest
 from PyQt6.QtWidgets import QApplication
 
+from bacsim_gui.gestures import AT_ONCE
 from bacsim_gui.panels.shortcuts import keys_by_group
 from bacsim_gui.tools import BACK, TOOLS
 from engine.pick import distances, rods_within
@@ -217,6 +218,7 @@ def test_activity_is_painted_and_with_shift_taken(window):
         until(lambda activity=activity: window.frame.snapshot.activity[8] == activity)
         touched = rods_within(window.frame.snapshot, *place, 0.9 * window.tools._bench.radius)
         assert np.all(window.frame.snapshot.activity[touched] == activity)
+    assert window.status_bar.said == AT_ONCE  # in this preset
 
 
 def test_the_brush_has_a_size_by_key_and_by_wheel(window):
