@@ -9,9 +9,9 @@ from pathlib import Path
 from types import TracebackType
 
 import platformdirs
-from PyQt6.QtCore import QSize, Qt, QTimer, QUrl
+from PyQt6.QtCore import QSize, QTimer, QUrl
 from PyQt6.QtGui import QCloseEvent, QDesktopServices, QResizeEvent, QShowEvent
-from PyQt6.QtWidgets import QHBoxLayout, QLabel, QMainWindow, QVBoxLayout, QWidget
+from PyQt6.QtWidgets import QHBoxLayout, QMainWindow, QVBoxLayout, QWidget
 
 from bacsim_gui import presets, theme
 from bacsim_gui.arrangement import Arrangement
@@ -34,7 +34,6 @@ from bacsim_gui.menus import (
     add_view_menu,
 )
 from bacsim_gui.movie_files import unfinished_recordings
-from bacsim_gui.pace import FrameRate
 from bacsim_gui.panels.layout import Column
 from bacsim_gui.panels.parameters import ParameterPanel
 from bacsim_gui.panels.past_bar import PastBar
@@ -45,6 +44,7 @@ from bacsim_gui.panels.status import ProblemBanner, StatusBar
 from bacsim_gui.panels.tool_bar import ToolBar
 from bacsim_gui.panels.transport import TransportBar
 from bacsim_gui.panels.view_panel import ViewPanel
+from bacsim_gui.panels.waiting import WaitingSign
 from bacsim_gui.plotting import Plotting
 from bacsim_gui.recording import Recording
 from bacsim_gui.reports import Reports
@@ -54,6 +54,7 @@ from bacsim_gui.seam import Frame, Movie, Problem, Status
 from bacsim_gui.session import Session
 from bacsim_gui.settings import SettingsFile
 from bacsim_gui.sharing import Sharing
+from bacsim_gui.showing import Showing
 from bacsim_gui.timeline import Timeline
 from bacsim_gui.tools import Tools
 from bacsim_gui.unapplied import may_be_given_up
@@ -105,16 +106,12 @@ class Window(QMainWindow):
     ) -> None:
         super().__init__()
         self.exit_code = 0
-        self.frame: Frame | None = None
         self._frames_to_go = frames
         self._screenshot = screenshot
         self._closing = self._started = False
-        self._acknowledged = 0
         self._told = Status()
-        self._rate = FrameRate()
         self.session = Session(run, movie_folder, preset)
         self.engine = EngineThread(open_recording, autosave, autosave_seconds)
-        self._pictured: Snapshot | None = None
         self._build(device_note, SettingsFile(settings))
         self._connect()
         self._opened = opened
@@ -144,10 +141,7 @@ class Window(QMainWindow):
         rows.addLayout(middle, 1)
         rows.addWidget(self.past_bar)
         self.setCentralWidget(central)
-        self.waiting = QLabel(central)
-        self.waiting.setProperty("role", "waiting")
-        self.waiting.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.waiting.hide()
+        self.waiting = WaitingSign(self.canvas.native)
         self.parameters = ParameterPanel()
         self.statistics, self.view_panel = StatisticsPanel(), ViewPanel()
         self.recording = RecordingPanel()
@@ -166,6 +160,7 @@ class Window(QMainWindow):
         self._timer.setInterval(REFRESH_MS)
         self.reading = Background()
         self.scrubber = Scrubber(self.session, self.past_bar, self.reading)
+        self.showing = Showing(self, self.session, self.engine, self.canvas, self.scrubber)
         self.undo = Undo(self, self.session, self._go_on)
         self.tools = Tools(
             self, self.session, self.canvas, self.undo, lambda: self.shown, self.scrubber.before
@@ -207,12 +202,12 @@ class Window(QMainWindow):
         self.parameters.safe_dt_wanted.connect(session.use_largest_safe_dt)
         self.parameters.applied.connect(session.apply_setup)
         transport.run_toggled.connect(session.toggle_running)
-        transport.stepped.connect(lambda many: session.step(self.K if many else 1))
+        transport.stepped.connect(lambda many: session.step(self.showing.K if many else 1))
         transport.reset_wanted.connect(session.reset)
         transport.seed_wanted.connect(session.new_seed)
         transport.seed_typed.connect(session.set_seed)
         transport.speed_typed.connect(session.set_speed)
-        transport.auto_toggled.connect(lambda auto: session.set_auto(auto, self.K))
+        transport.auto_toggled.connect(lambda auto: session.set_auto(auto, self.showing.K))
         transport.preset_chosen.connect(self.files.load_preset)
         transport.gallery_wanted.connect(self.gallery.show)
         transport.record_toggled.connect(self._toggle_movie)
@@ -250,31 +245,26 @@ class Window(QMainWindow):
         for background in (self.reading, self.files.drawing):
             background.idle.connect(self._close_if_wanted)
         # picture → engine
-        self.canvas.frame_painted.append(self._painted)
+        self.canvas.frame_painted.append(self.showing.painted)
+        self.showing.drawn.connect(self._count_frame)
+        self.showing.pictured.connect(self.tools.follow_state)
         self.canvas.view_changed.append(self.session.follow_view)
         self._timer.timeout.connect(self._refresh)
 
     @property
-    def K(self) -> int:
-        """Steps of a frame: those set by hand, or those that auto has arrived at."""
-        if self.session.auto and self.frame is not None:
-            return self.frame.K
-        return self.session.K
+    def frame(self) -> Frame | None:
+        """The newest frame that was taken from the engine."""
+        return self.showing.frame
 
     @property
     def shown(self) -> Snapshot | None:
-        """The state in the picture: the newest one, or the earlier one that is looked at."""
-        looking = self.session.looking
-        if looking is not None:
-            # With what has been measured of its rods meanwhile, if that is wanted.
-            found = None if self.frame is None else self.frame.looked_at
-            return found if found is not None and found.rods is looking.rods else looking
-        return None if self.frame is None else self.frame.snapshot
+        """The state in the picture."""
+        return self.showing.shown
 
     # Shown state
 
     def _show_session(self) -> None:
-        session, K = self.session, self.K
+        session, K = self.session, self.showing.K
         self.transport.show_values(session, K)
         self.parameters.show_values(session, K)
         self.arrangement.docks[0].setWindowTitle(self.parameters.heading)
@@ -283,9 +273,7 @@ class Window(QMainWindow):
         self.banner.show_values(session)
         self.scrubber.show()
         old = self.canvas.view
-        if session.view.show_trails != old.show_trails:
-            self._pictured = None
-        self._show_state()
+        self.showing.show(anew=session.view.show_trails != old.show_trails)
         view = session.view
         if (view.center, view.zoom) != (old.center, old.zoom):
             # Zoom and centre belong to the mouse.
@@ -299,35 +287,11 @@ class Window(QMainWindow):
                 self.status_bar.say(session.refused.pop(name))
 
     def _show_frame(self) -> None:
-        frame = self.engine.take()
-        if frame is None or self._closing:
-            return
-        self.frame = frame
-        self.scrubber.take(frame)
-        self.plotting.take(frame.snapshot)
-        self._pictured = None
-        self._show_state()
-        handle = self.windowHandle()
-        hidden = handle is None or not handle.isExposed() or not self.canvas.native.isVisible()
-        if hidden or not self.session.drawing or self.session.looking is not None:
-            # What is not shown is never painted; time goes on all the same.
-            self._painted()
+        frame = None if self._closing else self.showing.take()
+        if frame is not None:
+            self.plotting.take(frame.snapshot)
 
-    def _show_state(self) -> None:
-        shown = self.shown
-        still = not self.session.drawing and self.session.looking is None
-        if shown is not None and shown is not self._pictured and not still:
-            self._pictured = shown
-            self.canvas.show_snapshot(self.scrubber.scene(shown))
-            self.tools.follow_state()
-
-    def _painted(self) -> None:
-        frame = self.frame
-        if frame is None or frame.number == self._acknowledged:
-            return
-        self._acknowledged = frame.number
-        self._rate.tick(time.monotonic())
-        self.engine.painted(frame.number)
+    def _count_frame(self) -> None:
         if self._frames_to_go is not None:
             self._frames_to_go -= 1
             if self._frames_to_go == 0:
@@ -335,9 +299,7 @@ class Window(QMainWindow):
 
     def _refresh(self) -> None:
         """Show what changes with time alone; a few times a second."""
-        # What is not drawn tells no rate.
-        rate = self._rate.value(time.monotonic()) if self.session.drawing else 0.0
-        status = self.engine.status
+        rate, status = self.showing.rate, self.engine.status
         self.session.forget_refusals()
         frame, shown = self.frame, self.shown
         if frame is not None and shown is not None:
@@ -347,8 +309,8 @@ class Window(QMainWindow):
         self.scrubber.show()
         self.recording.show_progress(self.session, status)
         if self.session.auto:
-            self.transport.show_values(self.session, self.K)
-            self.parameters.derived.show_values(self.session, self.K)
+            self.transport.show_values(self.session, self.showing.K)
+            self.parameters.derived.show_values(self.session, self.showing.K)
         text = "" if self.session.drawing else STANDS_STILL
         if self._closing or status.phase in WAITS:
             text = phase_text(status, time.monotonic())
@@ -356,18 +318,7 @@ class Window(QMainWindow):
             text = "saving a picture…"
         if self._closing:
             text = f"{text}, then closing"
-        self.waiting.setVisible(bool(text))
-        if text:
-            self.waiting.setText(text)
-            self._place_waiting()
-
-    def _place_waiting(self) -> None:
-        picture = self.canvas.native.geometry()
-        self.waiting.adjustSize()
-        size = self.waiting.size()
-        top = picture.top() + 16 if self.frame is not None else picture.center().y()
-        self.waiting.move(picture.center().x() - size.width() // 2, top)
-        self.waiting.raise_()
+        self.waiting.say(text, empty=self.frame is None)
 
     # The engine
 
@@ -447,15 +398,13 @@ class Window(QMainWindow):
             self.session.stop_movie()
         else:
             step = 0 if self.frame is None else self.frame.snapshot.step
-            self.session.start_movie(self.canvas.view, self.K, step)
+            self.session.start_movie(self.canvas.view, self.showing.K, step)
             if self.session.movie is not None:
                 # Its progress and its end are to be seen.
                 self.arrangement.show_panel(self.recording)
 
     def _go_on(self) -> None:
-        if self.frame is not None and self.session.looking is not None:
-            # The present is not to flash up before the branch is built.
-            self.frame = replace(self.frame, snapshot=self.session.looking)
+        self.showing.keep_looking()
         self.scrubber.go_on()
 
     def _quit(self) -> None:
@@ -486,7 +435,7 @@ class Window(QMainWindow):
         super().resizeEvent(a0)
         if self._started:
             self.arrangement.follow_size()
-        self._place_waiting()
+        self.waiting.place()
 
     def closeEvent(self, a0: QCloseEvent | None) -> None:  # noqa: D102
         # Spontaneous is what the user closes.

@@ -51,7 +51,7 @@ def main() -> int:
     session.set_movie("kind", ".gif")
     for name, size in (("width", "640"), ("height", "360")):
         session.set_movie(name, size)
-    session.start_movie(window.canvas.view, window.K)
+    session.start_movie(window.canvas.view, window.showing.K)
     seen.until(lambda: window.engine.status.movie_frames > 0)
     seen.watch("recording 640x360")
     session.stop_movie()
@@ -60,7 +60,7 @@ def main() -> int:
     session.set_movie("kind", ".mp4")
     for name, size in (("width", "1280"), ("height", "720")):
         session.set_movie(name, size)
-    session.start_movie(window.canvas.view, window.K)
+    session.start_movie(window.canvas.view, window.showing.K)
     seen.until(lambda: window.engine.status.movie_frames > 0)
     seen.watch("recording 1280x720, share")
     session.stop_movie()

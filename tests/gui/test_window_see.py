@@ -41,7 +41,7 @@ def choose(window, color_by: str):
         QTest.keyClick(box, Qt.Key.Key_Down if down else Qt.Key.Key_Up)
     assert window.canvas.view.color_by == color_by
     until(lambda: set(window.canvas.view.measures) <= set(window.shown.measures))
-    until(lambda: window.frame.number == window._acknowledged)
+    until(lambda: window.frame.number == window.showing.acknowledged)
     live(0.02)
     window.canvas.native.setFocus()
 
@@ -146,7 +146,7 @@ def test_arrows_tell_the_mean_velocity_on_demand(window):
     before = window.canvas.grab().astype(int)
     click(window.view_panel.shown["show_flow"])
     until(lambda: "velocity_x" in window.shown.measures)
-    until(lambda: window.frame.number == window._acknowledged)
+    until(lambda: window.frame.number == window.showing.acknowledged)
     live(0.05)
     assert (np.abs(window.canvas.grab().astype(int) - before).max(axis=2) > 60).sum() > 500
     click(window.view_panel.shown["show_flow"])
@@ -163,7 +163,7 @@ def pick_field(window, name: str):
         QTest.keyClick(box, Qt.Key.Key_Down)
     assert window.canvas.view.field == name
     until(lambda: set(window.canvas.view.measures) <= set(window.shown.measures))
-    until(lambda: window.frame.number == window._acknowledged)
+    until(lambda: window.frame.number == window.showing.acknowledged)
     live(0.05)
 
 
@@ -207,7 +207,7 @@ def test_trails_are_those_of_the_run_when_one_looks_back_and_in_a_picture_too(wi
     for many in range(1, 9):
         QTest.keyClick(window, Qt.Key.Key_S, Qt.KeyboardModifier.ShiftModifier)
         until(lambda many=many: window.frame.snapshot.step == 200 * many)
-    until(lambda: window.frame.number == window._acknowledged)
+    until(lambda: window.frame.number == window.showing.acknowledged)
     live(0.05)
     before = window.canvas.grab()
     click(window.view_panel.shown["show_trails"])
@@ -305,7 +305,7 @@ def test_drawing_is_paused_while_the_simulation_goes_on(window):
     until(lambda: not window.waiting.isVisible())
     QTest.keyClick(window, Qt.Key.Key_Space)
     until(lambda: window.engine.status.phase == "paused")
-    until(lambda: window.frame.number == window._acknowledged)
+    until(lambda: window.frame.number == window.showing.acknowledged)
     live(0.05)
     agree(window, "glow", window.frame.snapshot.activity)
 

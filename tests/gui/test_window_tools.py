@@ -58,7 +58,9 @@ def empty_place(window) -> tuple[float, float]:
 
 def done(window):
     """Wait until the engine has done what the tools ask for."""
-    until(lambda: not window.session._strokes and window.frame.number == window._acknowledged)
+    until(
+        lambda: not window.session._strokes and window.frame.number == window.showing.acknowledged
+    )
 
 
 def test_each_tool_has_its_letter_and_its_cursor_and_stands_in_the_overview(window):

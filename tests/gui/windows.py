@@ -45,7 +45,7 @@ def shown(window):
     until(lambda: window.frame is not None and window.frame.build == build)
     until(lambda: window.engine.status.phase == "paused")
     live(0.02)  # its last frame may still be on the way
-    until(lambda: window.frame.number == window._acknowledged)
+    until(lambda: window.frame.number == window.showing.acknowledged)
 
 
 def step(window, key=Qt.Key.Key_S):
@@ -53,7 +53,7 @@ def step(window, key=Qt.Key.Key_S):
     before = window.frame.snapshot.step
     QTest.keyClick(window, key)
     until(lambda: window.frame.snapshot.step == before + 1)
-    until(lambda: window.frame.number == window._acknowledged)
+    until(lambda: window.frame.number == window.showing.acknowledged)
     return window.frame.snapshot
 
 
