@@ -1,139 +1,151 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How late the event loop of a real window is, while it runs, records and makes a GIF.
+"""How late the event loop of the real window is, at rest and at work.
 
-    python -m benchmarks.lateness --rods N --folder DIR
+    xvfb-run -a -s "-screen 0 1600x1000x24" python -m benchmarks.lateness [--rounds N]
+        [--only CASES] [--small] [--json FILE]
+    xvfb-run -a -s "-screen 0 1600x1000x24" python -m benchmarks.lateness --minutes 10
 
-Started by `benchmarks.recording`; prints JSON. A timer is to tick every 5 ms; how much later it
-ticks is its lateness, less the time spent painting in between, which depends on the card: that of
-Qt's update requests, in which OpenGL draws and the window is put together. The idle control is the
-same window with nothing to do.
+A timer is to tick every 5 ms; how much later it ticks is its lateness, less the time spent on
+painting in between, which depends on the card. What keeps a tick waiting keeps a click waiting.
+Before each case the same window, at rest, is its idle control. CASES are some of start, running,
+plots, drag, rods, record, with commas between. With --minutes one long run is watched instead: does
+the frame rate hold, is memory flat?
 """
 
 import argparse
 import json
-import statistics
+import os
 import sys
-import time
-from collections.abc import Callable
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bacsim_gui.bootstrap import prepare_window
+from rich.console import Console
+from rich.table import Table
 
-TICK_MS = 5
-PHASE_SECONDS = 8.0
-WAIT_SECONDS = 120.0
+from bacsim_gui.bootstrap import prepare_window, window_problem
+from bacsim_gui.flags import PlainParser, number, whole
+from benchmarks.checks import LONGEST, writable
+
+if TYPE_CHECKING:
+    from benchmarks.lateness_cases import Bench, Tenth
+    from benchmarks.watch import Seen
+
+PIPE_WIDTH = 132
+CASES = ("start", "running", "plots", "drag", "rods", "record")
+MIB = 2**20
 
 
-def main() -> int:
+def table_of(bench: "Bench") -> Table:
+    """What was seen of each case, beside its idle controls."""
+    table = Table(title="Lateness of the event loop in ms, painting subtracted")
+    for name in (
+        "case", "p50", "p99 (of each round)", "max", "idle: p50", "p99", "max",
+        "painting p50, p99", "frames/s", "steps/s",
+    ):  # fmt: skip
+        table.add_column(name, justify="left" if name == "case" else "right")
+    for name, (seen, idle) in bench.seen.items():
+        table.add_row(name, *_lateness(seen), *_lateness(idle), *_pace(seen))
+    return table
+
+
+def _lateness(parts: "Sequence[Seen]") -> tuple[str, str, str]:
+    from benchmarks.watch import Seen, percentile
+
+    if not parts:
+        return "–", "–", "–"
+    late = Seen.all_of(parts).late
+    rounds = [percentile(part.late, 0.99) for part in parts]
+    span = f" ({min(rounds):.1f}–{max(rounds):.1f})" if len(rounds) > 1 else ""
+    p50, p99 = percentile(late, 0.5), percentile(late, 0.99)
+    return f"{p50:.1f}", f"{p99:.1f}{span}", f"{max(late):.1f}"
+
+
+def _pace(parts: "Sequence[Seen]") -> tuple[str, str, str]:
+    from benchmarks.watch import Seen, percentile
+
+    seen = Seen.all_of(parts)
+    painting = [f"{percentile(seen.painting, part):.0f}" for part in (0.5, 0.99)]
+    paces = (seen.frames / seen.seconds, seen.steps / seen.seconds)
+    return ("; ".join(painting), *(f"{pace:.3g}" if pace else "–" for pace in paces))
+
+
+def table_of_tenths(tenths: "Sequence[Tenth]", minutes: float, rods: int) -> Table:
+    """How a long run went, in parts."""
+    table = Table(title=f"{rods:,} rods for {minutes:g} minutes")
+    for name in (
+        "until minute", "frames/s", "steps/s", "lateness p99, max (ms)", "memory (MiB)",
+        "of it states to look back at",
+    ):  # fmt: skip
+        table.add_column(name, justify="right")
+    from benchmarks.watch import percentile
+
+    for part, tenth in enumerate(tenths, 1):
+        seen = tenth.seen
+        table.add_row(
+            f"{minutes * part / len(tenths):.3g}", f"{seen.frames / seen.seconds:.1f}",
+            f"{seen.steps / seen.seconds:.0f}",
+            f"{percentile(seen.late, 0.99):.1f}, {max(seen.late):.1f}",
+            f"{tenth.memory / MIB:.0f}", f"{tenth.past / MIB:.0f}",
+        )  # fmt: skip
+    return table
+
+
+def _asked(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = PlainParser(prog="benchmarks.lateness", allow_abbrev=False)
+    parser.add_argument("--rounds", metavar="INT", default="3", help="default 3")
+    parser.add_argument("--only", metavar="CASES", default=",".join(CASES))
+    parser.add_argument("--small", action="store_true", help="try it: few rods, for moments")
+    parser.add_argument("--minutes", metavar="FLOAT", help="watch one long run instead")
+    parser.add_argument("--json", metavar="FILE", help="write all that was seen")
+    asked = parser.parse_args(argv)
+    try:
+        asked.rounds = whole("rounds", asked.rounds, 1)
+        if asked.minutes is not None:
+            asked.minutes = number("minutes", asked.minutes, 0, LONGEST)
+        asked.only = [case.strip() for case in asked.only.split(",")]
+        for case in asked.only:
+            if case not in CASES:
+                raise ValueError(f"--only {case} is not known: it has {', '.join(CASES)}")
+        asked.json = None if asked.json is None else Path(asked.json)
+        writable("json", asked.json)
+    except ValueError as error:
+        parser.error(str(error))
+    return asked
+
+
+def main(argv: Sequence[str] | None = None) -> int:
     """Drive the window and print what was seen."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rods", type=int, required=True)
-    parser.add_argument("--folder", type=Path, required=True)
-    asked = parser.parse_args()
+    asked = _asked(argv)
+    # Every compile is to be a real one, and nothing of the user's is read or written.
+    os.environ["BACSIM_CACHE"] = "off"
+    os.environ["BACSIM_SETTINGS"] = "off"
     prepare_window()
-    from PyQt6.QtWidgets import QApplication
+    trouble = window_problem()
+    if trouble is not None:
+        print(f"benchmarks.lateness: {trouble}", file=sys.stderr)
+        return 1
+    from benchmarks.lateness_cases import SMALL, Plan, a_bench
 
-    from bacsim_gui import theme
-    from bacsim_gui.presets import load_preset
-
-    application = QApplication(["lateness"])
-    theme.apply(application)
-    run = load_preset("swarming", rods=asked.rods)
-    window = _timed_window()(run, "swarming", movie_folder=asked.folder)
-    window.show()
-    seen = _Watch(application, window)
-    session = window.session
-    seen.until(lambda: window.frame is not None and window.engine.status.phase == "running")
-    session.set_running(False)
-    seen.watch("idle")
-    session.set_running(True)
-    seen.watch("running")
-    session.set_movie("kind", ".gif")
-    for name, size in (("width", "640"), ("height", "360")):
-        session.set_movie(name, size)
-    session.start_movie(window.canvas.view, window.showing.K)
-    seen.until(lambda: window.engine.status.movie_frames > 0)
-    seen.watch("recording 640x360")
-    session.stop_movie()
-    seen.until(lambda: window.engine.status.finishing is not None)
-    seen.watch("making a GIF of it", lambda: window.engine.status.finishing is not None)
-    session.set_movie("kind", ".mp4")
-    for name, size in (("width", "1280"), ("height", "720")):
-        session.set_movie(name, size)
-    session.start_movie(window.canvas.view, window.showing.K)
-    seen.until(lambda: window.engine.status.movie_frames > 0)
-    seen.watch("recording 1280x720, share")
-    session.stop_movie()
-    session.set_running(False)
-    seen.watch("idle again")
-    window.close()
-    seen.until(lambda: not window.engine.is_alive())
-    print(json.dumps(seen.rows))
+    plan, console = SMALL if asked.small else Plan(), Console()
+    if not sys.stdout.isatty():
+        console = Console(width=PIPE_WIDTH)
+    load = [os.getloadavg()[0]]
+    with tempfile.TemporaryDirectory() as folder, a_bench(plan, Path(folder)) as bench:
+        if asked.minutes is not None:
+            tenths = bench.long_run(asked.minutes)
+            console.print(table_of_tenths(tenths, asked.minutes, plan.plotted))
+            found = [tenth.figures() for tenth in tenths]
+        else:
+            bench.take_rounds(asked.only, asked.rounds)
+            console.print(table_of(bench))
+            found = bench.figures()
+    load.append(os.getloadavg()[0])
+    console.print(f"{os.cpu_count()} cores; load average {load[0]:.1f}, at the end {load[1]:.1f}")
+    if asked.json:
+        asked.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
     return 0
-
-
-def _timed_window():
-    """A window that adds up the seconds that it spends on painting, as `painting`."""
-    from PyQt6.QtCore import QEvent
-
-    from bacsim_gui.window import Window
-
-    class Timed(Window):
-        painting = 0.0
-
-        def event(self, event):
-            began = time.perf_counter()
-            try:
-                return super().event(event)
-            finally:
-                if event is not None and event.type() == QEvent.Type.UpdateRequest:
-                    self.painting += time.perf_counter() - began
-
-    return Timed
-
-
-class _Watch:
-    """Ticks in the window's event loop, and how late they are."""
-
-    def __init__(self, application, window) -> None:
-        from PyQt6.QtCore import Qt, QTimer
-
-        self._application, self._window = application, window
-        self._last = time.perf_counter()
-        self._late: list[float] = []
-        self.rows: list[dict] = []
-        self._timer = QTimer()
-        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
-        self._timer.setInterval(TICK_MS)
-        self._timer.timeout.connect(self._tick)
-        self._timer.start()
-
-    def _tick(self) -> None:
-        now = time.perf_counter()
-        late = (now - self._last - self._window.painting) * 1e3 - TICK_MS
-        self._late.append(max(0.0, late))
-        self._last, self._window.painting = now, 0.0
-
-    def until(self, condition: Callable[[], bool], seconds: float = WAIT_SECONDS) -> None:
-        """Let the window live until the condition holds, or for so long."""
-        end = time.monotonic() + seconds
-        while not condition() and time.monotonic() < end:
-            self._application.processEvents()
-            time.sleep(0.0002)
-
-    def watch(self, what: str, going: Callable[[], bool] = lambda: True) -> None:
-        """Note how late ticks are for a while, as long as `going` is true."""
-        self._tick()
-        self._late = []
-        began, first = time.monotonic(), self._window.frame.snapshot.step
-        self.until(lambda: not going(), PHASE_SECONDS)
-        rate = (self._window.frame.snapshot.step - first) / (time.monotonic() - began)
-        self.rows.append({"what": f"window, {what}", "unit": "steps/s", "values": [rate]})
-        late = sorted(self._late)
-        p99 = late[min(len(late) - 1, int(0.99 * len(late)))]
-        for name, value in (("p50", statistics.median(late)), ("p99", p99), ("max", late[-1])):
-            row = {"what": f"window, {what}: lateness, {name}", "unit": "ms", "values": [value]}
-            self.rows.append(row)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What recording costs: frames a second, the simulation's slowdown, the window's lateness, files.
+"""What recording costs: frames a second, the simulation's slowdown, files.
 
-    xvfb-run -a python -m benchmarks.recording [--rods N] [--rounds N] [--only PARTS] [--json FILE]
+    python -m benchmarks.recording [--rods N] [--rounds N] [--only PARTS] [--json FILE]
 
-PARTS are some of encode, slowdown, window, files, with commas between. The window is a real one, so
-a display is needed. Cases of one part take turns in each round; medians and ranges are printed.
+PARTS are some of encode, slowdown, files, with commas between. Cases of one part take turns in each
+round; medians and ranges are printed. `benchmarks.lateness` has what the window does meanwhile.
 """
 
 import argparse
 import json
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,7 +20,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bacsim_gui.bootstrap import child_environment, prepare_headless
+from bacsim_gui.bootstrap import prepare_headless
 from bacsim_gui.flags import PlainParser, whole
 from bacsim_gui.movie_formats import QUALITIES
 from benchmarks.checks import writable
@@ -32,7 +31,7 @@ QUEUED = 30  # more than may wait to be drawn, so that after them drawing sets t
 K = 25  # steps to a frame, about the pace of the presets
 PIPE_WIDTH = 110
 CHECKPOINT_RODS = 1_000_000
-PARTS = ("encode", "slowdown", "window", "files")
+PARTS = ("encode", "slowdown", "files")
 
 
 @dataclass(frozen=True)
@@ -142,16 +141,6 @@ def files(rods: int, rounds: int, folder: Path) -> list[Row]:
     ]
 
 
-def window(rods: int, _rounds: int, folder: Path) -> list[Row]:
-    """How late the window's event loop is; see `benchmarks.lateness`."""
-    command = [sys.executable, "-m", "benchmarks.lateness", "--rods", str(rods)]
-    done = subprocess.run(
-        [*command, "--folder", str(folder)], env=child_environment(), stdout=subprocess.PIPE,
-        text=True, check=True,
-    )  # fmt: skip
-    return [Row(**row) for row in json.loads(done.stdout.splitlines()[-1])]
-
-
 def _snapshots(rods: int, number: int) -> list:
     driver = _driver(rods)
     return [driver.advance(K) for _ in range(number)]
@@ -194,7 +183,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print."""
     asked = _asked(argv)
     prepare_headless()
-    jobs = {"encode": encode, "slowdown": slowdown, "window": window, "files": files}
+    jobs = {"encode": encode, "slowdown": slowdown, "files": files}
     rows: list[Row] = []
     console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
     table = Table(title=f"Recording, {asked.rods:,} rods, {asked.rounds} rounds")
