@@ -1,54 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The thread that owns the Driver and everything of JAX, compiling included, as Qt sees it."""
 
-import gc
 import logging
 import threading
 from pathlib import Path
 
-from PyQt6.QtCore import QObject, QTimer, pyqtSignal
+from PyQt6.QtCore import QObject, pyqtSignal
 
 from bacsim_gui.engine_recordings import OpenRecording
 from bacsim_gui.engine_worker import AUTOSAVE_SECONDS, Worker
+from bacsim_gui.interpreter import Interpreter
 from bacsim_gui.seam import Frame, Seam, Status, Wanted
 
 log = logging.getLogger(__name__)
-
-COLLECT_MS = 500
-
-
-class _Collector(QObject):
-    """Collects garbage in the main thread only, for as long as an engine runs.
-
-    A cycle of garbage may hold widgets, and Python collects in whatever thread allocates: mostly
-    the engine's, where Qt does not allow them to be destroyed.
-    """
-
-    _users = 0
-
-    def __init__(self, parent: QObject) -> None:
-        super().__init__(parent)
-        self._timer = QTimer(self)
-        self._timer.setInterval(COLLECT_MS)
-        self._timer.timeout.connect(self._collect)
-
-    def start(self) -> None:
-        _Collector._users += 1
-        gc.disable()
-        self._timer.start()
-
-    def stop(self) -> None:
-        self._timer.stop()
-        _Collector._users -= 1
-        if _Collector._users == 0:
-            gc.enable()
-
-    def _collect(self) -> None:
-        counts, limits = gc.get_count(), gc.get_threshold()
-        for generation in (2, 1, 0):
-            if counts[generation] > limits[generation]:
-                gc.collect(generation)
-                return
 
 
 class EngineThread(QObject):
@@ -75,12 +39,12 @@ class EngineThread(QObject):
         self._worker = Worker(self._seam, open_recording, autosave, autosave_seconds)
         # Not a daemon: a thread of JAX that is cut off while it compiles takes the process with it.
         self._thread = threading.Thread(target=self._main, name="engine")
-        self._collector = _Collector(self)
-        self.finished.connect(self._collector.stop)
+        self._interpreter = Interpreter(self, lambda: self.status.starting)
+        self.finished.connect(self._interpreter.stop)
 
     def start(self) -> None:
         """Start the thread."""
-        self._collector.start()
+        self._interpreter.start()
         self._thread.start()
 
     def request(self, wanted: Wanted) -> None:

@@ -179,6 +179,13 @@ class Status:
     kept: Path | None = None
     autosave_problem: str = ""
 
+    @property
+    def starting(self) -> bool:
+        """Whether JAX is being loaded, or a run built."""
+        return self.phase in ("placing", "compiling") or (
+            self.phase == "starting" and not self.device
+        )
+
 
 class Seam:
     """The slots, and the bell that wakes the engine. Nothing in it waits on the window's side.
