@@ -6,14 +6,24 @@ are skipped where JAX sees no card; `slow` and `gl` only name a group, for `-m "
 """
 
 import os
+import shutil
+import sys
+import tempfile
 from pathlib import Path
 
-# Before anything imports JAX. A compile cache would make the tests depend on an earlier run.
+# Before anything imports JAX. What one test compiled another takes from a cache, also in another
+# process. It is made anew for each run, so that no test depends on an earlier one.
+FRESH = "BACSIM_TESTS_COMPILED"
+MADE_HERE = None if FRESH in os.environ else tempfile.mkdtemp(prefix="bacsim-tests-")
+os.environ.setdefault(FRESH, str(MADE_HERE))
+os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "true"
+os.environ["JAX_COMPILATION_CACHE_DIR"] = os.environ[FRESH]
+os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.2"
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+# The user's own.
 os.environ.setdefault("BACSIM_CACHE", "off")
 # No test reads or writes the settings of whoever runs it.
 os.environ["BACSIM_SETTINGS"] = "off"
-os.environ.setdefault("JAX_ENABLE_COMPILATION_CACHE", "false")
 
 from jaxtyping import install_import_hook
 
@@ -52,7 +62,23 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "validate: long statistical check; runs with --validate")
 
 
+def pytest_unconfigure() -> None:
+    if MADE_HERE is not None:
+        shutil.rmtree(MADE_HERE, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def display() -> None:
+    if sys.platform == "linux" and not os.environ.get("DISPLAY"):
+        pytest.fail("No display for tests that draw: install Xvfb (apt-get install -y xvfb xauth).")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        # A test that draws asks for a display, and with it for the one application of Qt.
+        if item.get_closest_marker("gl") is not None and isinstance(item, pytest.Function):
+            for name in ("qapp", "display"):
+                item.fixturenames.insert(0, name)
     if not config.getoption("--validate"):
         long = [item for item in items if item.get_closest_marker("validate")]
         if long:

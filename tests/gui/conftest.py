@@ -3,7 +3,6 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,20 +24,6 @@ from bacsim_gui.scene import Scene  # noqa: E402
 
 if TYPE_CHECKING:
     from bacsim_gui.window import Window
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that draws asks for a display, and with it for the one application of Qt."""
-    for item in items:
-        if item.get_closest_marker("gl") is not None and isinstance(item, pytest.Function):
-            for name in ("qapp", "display"):
-                item.fixturenames.insert(0, name)
-
-
-@pytest.fixture(scope="session")
-def display() -> None:
-    if sys.platform == "linux" and not os.environ.get("DISPLAY"):
-        pytest.fail("No display for tests that draw: install Xvfb (apt-get install -y xvfb xauth).")
 
 
 @pytest.fixture(scope="session", autouse=True)
