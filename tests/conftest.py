@@ -25,9 +25,9 @@ os.environ.setdefault("BACSIM_CACHE", "off")
 # No test reads or writes the settings of whoever runs it.
 os.environ["BACSIM_SETTINGS"] = "off"
 
-from jaxtyping import install_import_hook
+from jaxtyping import install_import_hook  # noqa: E402
 
-import tests.typecheck  # noqa: F401  (the hook looks the checker up by name)
+import tests.typecheck  # noqa: E402, F401  (the hook looks the checker up by name)
 
 # Every annotated shape and type in the engine is checked on each call and each trace. All but
 # Params, whose fields are floats outside the compiled program and tracers inside.
