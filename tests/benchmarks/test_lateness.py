@@ -59,7 +59,6 @@ def test_it_drags_and_types_like_a_user(qapp, tmp_path):
         bench.take_rounds(["start", "drag", "rods"], 1)
         # There and back.
         assert max(values) - session.params.activity_thresh > 1
-        assert len(values) > 3
         assert session.setup.rods == 80
         stats = window.engine.status.stats
         assert stats is not None
