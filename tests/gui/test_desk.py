@@ -287,11 +287,10 @@ def test_damaged_settings_stop_no_start_and_are_told_of(qapp, tmp_path, one_wind
         assert "theme = 'blue'" in made.status_bar.said
         until(lambda: made.frame is not None)
         assert made.session.problem is None
+        geometry = made.saveGeometry().data()
+    view = SettingsFile(kept).read()[0].view
     assert SettingsFile(kept).read() == (
-        Settings(
-            geometry=made.saveGeometry().data(), folder=str(tmp_path),
-            view=SettingsFile(kept).read()[0].view,
-        ),
+        Settings(geometry=geometry, folder=str(tmp_path), view=view),
         "",
     )  # fmt: skip
 

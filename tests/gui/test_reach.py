@@ -139,7 +139,6 @@ import sys
 from pathlib import Path
 from bacsim_gui.bootstrap import prepare_window
 prepare_window()
-from PyQt6 import sip
 from PyQt6.QtWidgets import QApplication
 from tests.gui.windows import a_window, shown
 from tests.gui.events import live
@@ -153,7 +152,6 @@ with a_window(app, Path(sys.argv[2])) as window:
         live(0.1)
         assert window.canvas.native.devicePixelRatioF() == ratio
         found += [f"{size}: {fault}" for fault in faults(window)]
-sip.delete(window)  # what is left of it when Python ends may crash PyQt
 print(*found, sep="\\n", end="")
 """
 

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+from PyQt6 import sip
 from PyQt6.QtCore import QPoint, Qt
 from PyQt6.QtGui import QImage
 from PyQt6.QtTest import QTest
@@ -29,6 +30,9 @@ def a_window(qapp, folder: Path, **options):
     made.close()
     until(lambda: not made.isVisible())
     assert not made.engine.is_alive()
+    # Left to Python, its end may come in the midst of a later test, whose OpenGL it takes away, or
+    # of PyQt's own end, which crashes.
+    sip.delete(made)
 
 
 def begin(window):
