@@ -32,7 +32,7 @@ from engine.params import Params
 from engine.snapshot import Snapshot
 
 PACKAGES = (
-    "jax", "jaxlib", "numpy", "PyQt6", "PyQt6-Qt6", "vispy", "PyOpenGL", "superqt", "gsd",
+    "jax", "jaxlib", "numpy", "PyQt6", "PyQt6-Qt6", "vispy", "PyOpenGL", "gsd",
     "imageio-ffmpeg",
 )  # fmt: skip
 # Starting Qt and OpenGL takes a second; a driver that hangs is not waited for any longer.

@@ -9,48 +9,51 @@ from PyQt6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
     QLabel,
+    QPushButton,
     QScrollArea,
+    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
-from superqt import QCollapsible, QElidingLabel
 
 from bacsim_gui import theme
+from bacsim_gui.panels.elided import ElidedLabel
 
 
-class Group(QCollapsible):
-    """A titled group of rows that folds away."""
+class Group(QFrame):
+    """A titled group of rows that folds away; `heading` is the button that does it."""
 
     def __init__(self, title: str, parent: QWidget | None = None) -> None:
-        super().__init__(title, parent, theme.icon("chevron-down"), theme.icon("chevron-right"))
-        self.setDuration(0)
+        super().__init__(parent)
         self.setFrameShape(QFrame.Shape.NoFrame)
-        button = self.toggleButton()
-        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        # It has a style sheet of its own, of fixed colours.
-        button.setStyleSheet("")
-        button.setProperty("role", "fold")
-        button.setAccessibleDescription("Folds this group away, or unfolds it.")
-        outer = self.layout()
-        if outer is not None:
-            outer.setContentsMargins(0, 0, 0, 0)
-            outer.setSpacing(0)
-        content = QWidget()
-        self.rows = QVBoxLayout(content)
+        # Rows grow when they explain a refusal: an open group is as high as its rows want.
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self._fold_icons = theme.icon("chevron-right"), theme.icon("chevron-down")
+        self.heading = QPushButton(self._fold_icons[True], title)
+        self.heading.setCheckable(True)
+        self.heading.setChecked(True)
+        self.heading.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.heading.setProperty("role", "fold")
+        self.heading.setAccessibleDescription("Folds this group away, or unfolds it.")
+        self.heading.toggled.connect(self._unfold)
+        self._foldable = QWidget()
+        self.rows = QVBoxLayout(self._foldable)
         self.rows.setContentsMargins(2, 0, 0, 8)
         self.rows.setSpacing(0)
-        self.setContent(content)
-        self.expand(animate=False)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.setSpacing(0)
+        outer.setAlignment(Qt.AlignmentFlag.AlignTop)
+        outer.addWidget(self.heading)
+        outer.addWidget(self._foldable)
 
     def add(self, widget: QWidget) -> None:
         """Put a row at the end of the group."""
         self.rows.addWidget(widget)
 
-    def _expand_collapse(self, direction, animate=True, emit=True) -> None:
-        # Rows grow when they explain a refusal: an open group is as high as its content wants.
-        super()._expand_collapse(direction, animate=False, emit=emit)
-        if self.isExpanded():
-            self.content().setMaximumHeight(16777215)
+    def _unfold(self, unfolded: bool) -> None:
+        self.heading.setIcon(self._fold_icons[unfolded])
+        self._foldable.setVisible(unfolded)
 
     def add_named(self, name: str, widget: QWidget, tip: str = "") -> QWidget:
         """Put `widget` at the end, with its name at the left; returns the row of both."""
@@ -86,7 +89,7 @@ class Column(QScrollArea):
         self._rows.addStretch(1)
         self.setWidget(inside)
         if only is not None:
-            only.toggleButton().hide()
+            only.heading.hide()
             self.add(only)
 
     def add(self, widget: QWidget) -> None:
@@ -127,7 +130,7 @@ class Figures(QWidget):
         """Show `text` as the value of `name`."""
         if name not in self._values:
             row = self._grid.rowCount()
-            title, value = label(f"{name} {symbol}".strip()), QElidingLabel()
+            title, value = label(f"{name} {symbol}".strip()), ElidedLabel()
             value.setProperty("role", "value")
             value.setAlignment(Qt.AlignmentFlag.AlignRight)
             title.setToolTip(doc)

@@ -15,9 +15,9 @@ from PyQt6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
-from superqt import QElidingLabel
 
 from bacsim_gui import theme
+from bacsim_gui.panels.elided import ElidedLabel
 from engine.snapshot import Snapshot
 
 # The shortest slider that the bar shows in one row with the rest.
@@ -92,8 +92,7 @@ class PastBar(QFrame):
         self._below.addStretch(1)
         words = QVBoxLayout()
         words.setSpacing(0)
-        self.what, self.when = QElidingLabel(), QElidingLabel()
-        self.what.setElideMode(Qt.TextElideMode.ElideMiddle)
+        self.what, self.when = ElidedLabel(Qt.TextElideMode.ElideMiddle), ElidedLabel()
         self.what.setProperty("role", "past")
         self.when.setProperty("role", "value")
         words.addWidget(self.what)

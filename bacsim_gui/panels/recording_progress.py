@@ -6,8 +6,8 @@ import time
 
 from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
-from superqt import QElidingLabel
 
+from bacsim_gui.panels.elided import ElidedLabel
 from bacsim_gui.panels.layout import label
 from bacsim_gui.seam import Movie, Status
 from bacsim_gui.session import Session
@@ -44,8 +44,7 @@ class RecordingProgress(QWidget):
         rows.setContentsMargins(0, 2, 4, 2)
         rows.setSpacing(4)
         # A long name of a file shows its beginning and its end.
-        self.words, self.more = QElidingLabel(), label()
-        self.words.setElideMode(Qt.TextElideMode.ElideMiddle)
+        self.words, self.more = ElidedLabel(Qt.TextElideMode.ElideMiddle), label()
         self.words.setProperty("role", "value")
         rows.addWidget(self.words)
         rows.addWidget(self.more)

@@ -14,9 +14,9 @@ from PyQt6.QtWidgets import (
     QToolButton,
     QWidget,
 )
-from superqt import QElidingLabel
 
 from bacsim_gui import theme
+from bacsim_gui.panels.elided import ElidedLabel
 from bacsim_gui.panels.layout import label
 from bacsim_gui.panels.recording_progress import frames_text
 from bacsim_gui.panels.statistics import PHASES, WAITS, big, phase_text, seconds
@@ -41,10 +41,10 @@ class StatusBar(QStatusBar):
         self._figures: list[str] = []
         self.phase = QLabel()
         self.phase.setContentsMargins(6, 0, 12, 0)
-        self.summary = QElidingLabel()
+        self.summary = ElidedLabel()
         self.summary.setProperty("role", "muted")
         # A long note shares the line with the figures; a device alone is shown whole.
-        self.device: QLabel = QElidingLabel() if device_note else QLabel()
+        self.device: QLabel = ElidedLabel() if device_note else QLabel()
         self.device.setContentsMargins(0, 0, 0 if device_note else 12, 0)
         self.addWidget(self.phase)
         self.addWidget(self.summary, 3)

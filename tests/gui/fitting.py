@@ -13,7 +13,6 @@ from PyQt6.QtWidgets import (
     QTabBar,
     QWidget,
 )
-from superqt import QElidingLabel
 
 from bacsim_gui.window import Window
 from tests.gui.events import live
@@ -41,7 +40,7 @@ def cut_off(window: QWidget) -> list[str]:
 
 def _asked(widget: QWidget) -> tuple[int, int]:
     hint = widget.sizeHint()
-    if isinstance(widget, QElidingLabel):  # elided on purpose; its tool tip or field has the rest
+    if isinstance(widget, ElidedLabel):  # elided on purpose; its tool tip or field has the rest
         return 0, hint.height()
     if isinstance(widget, QLabel) and widget.wordWrap():
         return 0, widget.heightForWidth(widget.width())
