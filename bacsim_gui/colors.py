@@ -38,9 +38,10 @@ def colors(name: str, share: float = 1.0) -> np.ndarray:
     Raises:
         ViewError: neither we nor the cmap library know such a map.
     """
-    table = _known(name)
-    pixels = np.asarray(table(np.linspace(0.0, share, COLOR_COUNT)))[:, :3]
-    rounded = np.rint(pixels * 255).astype(np.uint8)
+    # Not by a call of the map, which loads NumPy's masked arrays.
+    table = _known(name).lut(COLOR_COUNT)[:, :3]
+    places = (np.linspace(0.0, share, COLOR_COUNT) * len(table)).astype(int)
+    rounded = np.rint(table[np.minimum(places, len(table) - 1)] * 255).astype(np.uint8)
     rounded.flags.writeable = False
     return rounded
 
