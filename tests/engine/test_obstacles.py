@@ -24,8 +24,14 @@ from tests.oracle import walls
 
 BOX = 50.0
 PARAMS = Params(space_size=BOX, length=4.0, radius=0.5, k_cc=60.0)
-# One program for each number of rods.
-PUSHES = jax.jit(lambda rods, rows, count, packed: external(rods, rows, count, unpack(packed)))
+
+
+def pushes():
+    """The forces of the hand and of obstacles, to be compiled for each number of rods."""
+    return jax.jit(lambda rods, rows, count, packed: external(rods, rows, count, unpack(packed)))
+
+
+PUSHES = pushes()
 SHAPES = {
     "disc": Obstacle(11.0, 30.0, radius=5.0),
     "small disc": Obstacle(11.0, 30.0, radius=0.3),
@@ -48,13 +54,13 @@ def rods_near(one: Obstacle, number: int = 160, seed: int = 1) -> Start:
     return Start((pos % BOX).astype(np.float32), theta.astype(np.float32), np.zeros(number))
 
 
-def pushed(start: Start, obstacles: list[Obstacle], params: Params = PARAMS):
+def pushed(start: Start, obstacles: list[Obstacle], params: Params = PARAMS, compiled=PUSHES):
     """Force (N, 2) and torque (N,) as the engine computes them."""
     x, y = np.float32(start.pos).T
     theta = np.float64(np.float32(start.theta))
     rods = Rod(x, y, np.float32(np.cos(theta)), np.float32(np.sin(theta)), np.zeros_like(x))
     rows, count = obstacle_arrays(obstacles)
-    force, torque = PUSHES(jax.tree.map(jnp.asarray, rods), rows, count, pack(params))
+    force, torque = compiled(jax.tree.map(jnp.asarray, rods), rows, count, pack(params))
     return np.float64(force), np.float64(torque)
 
 
@@ -127,6 +133,17 @@ def test_pushes_of_several_obstacles_and_the_hand_add_up() -> None:
     inside = (part < 1) & (part > 0)
     assert np.all((pull[inside] * away[inside]).sum(axis=1) > 0)
     assert not none.any()
+
+
+def test_loops_that_are_written_out_push_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU, where each turn of a loop costs a launch."""
+    start = rods_near(SHAPES["rounded box"])
+    force, torque = pushed(start, MIXED)
+    assert np.linalg.norm(force, axis=1).max() > 50
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    again, turned = pushed(start, MIXED, compiled=pushes())
+    np.testing.assert_allclose(again, force, atol=1e-3)
+    np.testing.assert_allclose(turned, torque, atol=1e-3)
 
 
 def test_a_shift_of_all_across_the_edge_changes_nothing() -> None:
