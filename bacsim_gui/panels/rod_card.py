@@ -84,6 +84,12 @@ class RodCard(QFrame):
             put("contacts", f"{shown.contacts}", MEASURES["contacts"].doc)
         self._place()
 
+    def event(self, e: QEvent | None) -> bool:  # noqa: D102
+        # Rows that are new ask for their room only when Qt has shown them.
+        if e is not None and e.type() == QEvent.Type.LayoutRequest:
+            self._place()
+        return super().event(e)
+
     def eventFilter(self, a0: QObject | None, a1: QEvent | None) -> bool:  # noqa: D102
         if a1 is not None and a1.type() in (QEvent.Type.Resize, QEvent.Type.Move):
             self._place()

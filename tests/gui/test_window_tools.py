@@ -11,6 +11,7 @@ from PyQt6.QtTest import QTest
 from PyQt6.QtWidgets import QApplication
 
 from bacsim_gui.gestures import AT_ONCE
+from bacsim_gui.panels.rod_card import RodCard, RodShown
 from bacsim_gui.panels.shortcuts import keys_by_group
 from bacsim_gui.tools import BACK, TOOLS
 from engine.pick import distances, rods_within
@@ -123,6 +124,17 @@ def test_a_picked_rod_is_told_of_and_outlined(window):
     assert not card.isVisible()
     live(0.05)
     np.testing.assert_array_equal(window.canvas.grab()[near], before[near])
+
+
+def test_the_card_of_the_first_rod_is_whole_also_while_time_stands_still(window):
+    card = RodCard(window.canvas.native)
+    card.show_rod(RodShown(3, (1.0, 2.0)))
+    live(0.05)
+    # Nothing comes that would show it once more.
+    inside = card.contentsRect()
+    assert card.figures.height() >= card.figures.sizeHint().height() > 60
+    assert inside.contains(card.follow.geometry())
+    card.deleteLater()
 
 
 def test_the_camera_follows_a_rod_until_the_picture_is_moved(window):
