@@ -48,6 +48,9 @@ class Handle(Protocol):
     def released(self, x: float, y: float) -> None:
         """The button went up."""
 
+    def dropped(self) -> None:
+        """Nobody will tell of the button going up: a dialog has come, or it went up elsewhere."""
+
     def resized(self, notches: float) -> None:
         """The wheel was turned with Ctrl."""
 
@@ -100,7 +103,7 @@ class RodCanvas:
         self._cursor = Qt.CursorShape.ArrowCursor
         self._native: QOpenGLWidget = self._canvas.native
         self._native.setMinimumSize(320, 240)
-        self._watch = _Watch(self._native, self._left)
+        self._watch = _Watch(self._native, self._left, self._drop)
         if view is not None:
             self.view = view
 
@@ -222,6 +225,8 @@ class RodCanvas:
             self._native.setCursor(Qt.CursorShape.ClosedHandCursor)
 
     def _mouse_move(self, event: MouseEvent) -> None:
+        if event.native is not None and not event.native.buttons():
+            self._drop()
         place, handle = self._place(event), self._held or self.handle
         if self._dragged_from is not None:
             event.handled = True
@@ -243,6 +248,15 @@ class RodCanvas:
             self._drag_to(self._pixel(event))
             self._dragged_from = None
             self.set_cursor(self._cursor)
+
+    def _drop(self) -> None:
+        """End what a button that is down does, of which there is no release."""
+        if self._dragged_from is not None:
+            self._dragged_from = None
+            self.set_cursor(self._cursor)
+        held, self._held = self._held, None
+        if held is not None:
+            held.dropped()
 
     def set_cursor(self, cursor: Qt.CursorShape) -> None:
         """Show the mouse so, while it does not move the picture."""
@@ -272,23 +286,29 @@ class _Watch(QObject):
     """Repaints a widget when its window moves to a screen of another resolution.
 
     VisPy connects to the window's screen only where the canvas is a window of its own. `left` is
-    called when the mouse goes, of which VisPy does not tell either.
+    called when the mouse goes, and `blocked` when a dialog takes it away, of which VisPy does not
+    tell either.
     """
 
-    def __init__(self, widget: QOpenGLWidget, left: Callable[[], None]) -> None:
+    def __init__(
+        self, widget: QOpenGLWidget, left: Callable[[], None], blocked: Callable[[], None]
+    ) -> None:
         super().__init__(widget)
-        self._widget, self._left = widget, left
+        self._widget, self._left, self._blocked = widget, left, blocked
         self._window: QObject | None = None
         widget.installEventFilter(self)
 
     def eventFilter(self, a0: QObject | None, a1: QEvent | None) -> bool:
-        if a1 is not None and a1.type() == QEvent.Type.Leave:
+        if a0 is self._widget and a1 is not None and a1.type() == QEvent.Type.Leave:
             self._left()
-        if a1 is not None and a1.type() == QEvent.Type.Show:
+        if a1 is not None and a1.type() == QEvent.Type.WindowBlocked:
+            self._blocked()
+        if a0 is self._widget and a1 is not None and a1.type() == QEvent.Type.Show:
             top = self._widget.window()
             window = top.windowHandle() if top is not None else None
             if window is not None and window is not self._window:
                 self._window = window
+                window.installEventFilter(self)
                 window.screenChanged.connect(self._repaint)
         return False
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from bacsim_gui.presets import Run
 from bacsim_gui.seam import Build, Movie
-from bacsim_gui.session_values import SessionValues
+from bacsim_gui.session_values import SessionValues, without_hand
 from bacsim_gui.view import View
 from engine.params import Params
 from engine.snapshot import Checkpoint, Snapshot, Start
@@ -97,7 +97,7 @@ class SessionBuilds(SessionValues):
         K, fps = int(notes.get("K", self.K)), float(notes.get("fps", self.fps))
         self.adopt(Run(title, "", setup, params, K, fps, kept.seed, start), "")
         self.setup = self.pending = kept.setup
-        self.params = kept.params
+        self.params = without_hand(kept.params)
         self.obstacles = kept.obstacles
         self.auto = self.running = False
         if "view" in notes:
@@ -117,11 +117,13 @@ class SessionBuilds(SessionValues):
         if self.movie is not None:
             return
         if self.looking is None:
+            self.params = without_hand(self.params)
             self._aside = {name: getattr(self, name) for name in _ASIDE}
         if run is not None:
             self.run, self.preset, self.seed = run, "", run.seed
             self.setup = self.pending = run.setup
-        self.looking, self.running, self.params = snapshot, False, snapshot.params
+        self.looking, self.running = snapshot, False
+        self.params = without_hand(snapshot.params)
         self.obstacles = snapshot.obstacles
         self._thinned = thinned
         self.refused = {}
@@ -140,10 +142,12 @@ class SessionBuilds(SessionValues):
         self._forget_aside()
         self._start, self._fits = Start.of(snapshot), snapshot.params
         # There may have been more rods, or fewer.
+        if self.pending.rods == self.setup.rods:
+            self.pending = replace(self.pending, rods=snapshot.n)
         self.setup = replace(self.setup, rods=snapshot.n)
         self.running = ran
         # The rods fit the parameters that they had; what was edited is set thereafter.
-        self._order_build("earlier state", began=snapshot.params)
+        self._order_build("earlier state", began=without_hand(snapshot.params))
 
     def _leave_the_past(self) -> None:
         """Let the present be what is shown, edited and run."""
@@ -176,6 +180,6 @@ class SessionBuilds(SessionValues):
     def current_run(self) -> Run:
         """What is set now, in the form of a preset, so that it can be saved and found again."""
         return replace(
-            self.run, setup=self.setup, params=self.params, K=self.K, seed=self.seed,
+            self.run, setup=self.setup, params=without_hand(self.params), K=self.K, seed=self.seed,
             start=self._start, obstacles=self.obstacles,
         )  # fmt: skip

@@ -6,6 +6,7 @@ The first of the three layers of `bacsim_gui.session`.
 
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from PyQt6.QtCore import QObject, pyqtSignal
@@ -15,12 +16,18 @@ from bacsim_gui.presets import Run
 from bacsim_gui.seam import Problem
 from engine import schema
 from engine.obstacle import Obstacle, checked_obstacles
+from engine.params import Params
 from engine.schema import ParameterError
 
 # How long a refusal stays beside a field that shows its old value again.
 REFUSED_SECONDS = 15.0
 # The parameters of the hand, which a tool holds and no field shows.
 HAND = ("push_x", "push_y", "push_range", "push_force")
+
+
+def without_hand(params: Params) -> Params:
+    """The same with no hand among the rods: it belongs to a mouse button that is down now."""
+    return replace(params, push_force=0.0)
 
 
 class SessionValues(QObject):
@@ -50,7 +57,7 @@ class SessionValues(QObject):
         self.run = run
         self.preset = preset
         self.setup = self.pending = run.setup
-        self.params = run.params
+        self.params = without_hand(run.params)
         self.K = run.K
         self.fps = run.fps
         self.seed = run.seed

@@ -24,6 +24,8 @@ BRUSH, LARGER = 1.5, 1.25
 # It stays within these, in body lengths and in sides of the box.
 LEAST, MOST = 0.25, 0.5
 BACK = "This is an earlier state. Go on from it, or back to now, before you change anything in it."
+# The builds after which a rod is still the one of that number.
+SAME_RODS = ("earlier state", "reset")
 MOVE, PICK = "move", "pick"
 
 
@@ -70,6 +72,7 @@ class Tools(QObject):
         self._bench = Bench(session, undo, shown, self.told.emit)
         self._relative = BRUSH
         self._at: Place | None = None
+        self._build = session.wanted.build
         self._gestures: dict[str, Gesture] = {
             PICK: Pick(self._bench, self.picking),
             "push": Hand(self._bench, 1.0),
@@ -159,6 +162,10 @@ class Tools(QObject):
         if self.tool.is_brush:
             self.resize(notches)
 
+    def dropped(self) -> None:  # noqa: D102
+        self._end()
+        self.show()
+
     def left(self) -> None:  # noqa: D102
         gesture = self._gesture
         if gesture is None or not gesture.held:
@@ -197,8 +204,14 @@ class Tools(QObject):
             gesture.cancel()
 
     def _follow_session(self) -> None:
-        if self._session.looking is not None:
+        build = self._session.wanted.build
+        if self._session.looking is not None or build is not self._build:
+            # What is in the hand belongs to the run of before.
             self._end()
+        if build is not self._build:
+            self._build = build
+            if build is not None and build.reason not in SAME_RODS:
+                self.picking.pick(None)
         self.show()
 
     def _toggle_follow(self) -> None:

@@ -24,6 +24,9 @@ MOST = 200
 _SAME_RUN = ("earlier state",)
 # The builds that keep the values, but not the run.
 _SAME_VALUES = ("setup applied", "reset", "new seed")
+LOOKING = (
+    "This is an earlier state: go on from it, or back to now, before you undo or redo anything."
+)
 RECORDING = "Finish the recording first: {} goes back to an earlier state, which would end it."
 
 
@@ -118,6 +121,8 @@ class Undo(QObject):
 
     def undo(self) -> None:
         """Take back what was done last."""
+        if self._looks_back():
+            return
         if isinstance(self._next(self.stack.index() - 1, -1), RodEdit) and self.session.movie:
             self.session.show_problem(RECORDING.format("this"))
             return
@@ -129,6 +134,8 @@ class Undo(QObject):
 
     def redo(self) -> None:
         """Do again what was taken back last."""
+        if self._looks_back():
+            return
         while self.stack.canRedo():
             gone = self._is_gone(self.stack.index())
             self.stack.redo()
@@ -151,8 +158,13 @@ class Undo(QObject):
     def go_back(self, before: Snapshot) -> None:
         """Go on from an earlier state, as a branch."""
         self.session.look_back(before)
-        self.session.hand(0.0, 0.0, self.session.params.push_range, 0.0)
         self._go_on()
+
+    def _looks_back(self) -> bool:
+        """Say that what was done in the present is not taken back in an earlier state."""
+        if self.session.looking is not None:
+            self.session.show_problem(LOOKING)
+        return self.session.looking is not None
 
     def _follow(self) -> None:
         """Keep what the user has edited since the last time; what else changes is no edit."""

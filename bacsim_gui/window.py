@@ -199,6 +199,7 @@ class Window(QMainWindow):
         # What the user does → session
         self.parameters.edited.connect(session.edit)
         self.parameters.restored.connect(session.restore)
+        self.parameters.grasped.connect(self.undo.begin_gesture)
         self.parameters.safe_dt_wanted.connect(session.use_largest_safe_dt)
         self.parameters.applied.connect(session.apply_setup)
         transport.run_toggled.connect(session.toggle_running)

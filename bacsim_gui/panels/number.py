@@ -4,7 +4,7 @@
 import math
 
 from PyQt6.QtCore import QEvent, QSize, Qt, pyqtSignal
-from PyQt6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QWheelEvent
+from PyQt6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 from PyQt6.QtWidgets import QLineEdit, QSlider, QWidget
 
 from bacsim_gui import theme
@@ -92,14 +92,15 @@ class NumberField(QLineEdit):
             super().keyPressEvent(a0)
 
     def event(self, a0: QEvent | None) -> bool:  # noqa: D102
-        if (
-            isinstance(a0, QKeyEvent)
-            and a0.type() == QEvent.Type.ShortcutOverride
-            and a0.key() == Qt.Key.Key_Space
-        ):
-            # No number holds a space: leave it to Run and Pause.
-            a0.ignore()
-            return True
+        if isinstance(a0, QKeyEvent) and a0.type() == QEvent.Type.ShortcutOverride:
+            if a0.key() == Qt.Key.Key_Space:
+                # No number holds a space: leave it to Run and Pause.
+                a0.ignore()
+                return True
+            if a0.key() == Qt.Key.Key_Escape:
+                # What is typed is given up before a tool is.
+                a0.accept()
+                return True
         return super().event(a0)
 
     def paintEvent(self, a0: QPaintEvent | None) -> None:  # noqa: D102
@@ -114,9 +115,13 @@ class NumberField(QLineEdit):
 
 
 class ValueSlider(QSlider):
-    """A slider over a field's declared range, linear or logarithmic; `slid` carries the value."""
+    """A slider over a field's declared range, linear or logarithmic.
+
+    `slid` carries the value; `grasped` says that a button of the mouse went down on it.
+    """
 
     slid = pyqtSignal(object)
+    grasped = pyqtSignal()
 
     def __init__(self, field: Field, parent: QWidget | None = None) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
@@ -157,6 +162,10 @@ class ValueSlider(QSlider):
         blocked = self.blockSignals(True)
         self.setValue(self.position_of(value))
         self.blockSignals(blocked)
+
+    def mousePressEvent(self, ev: QMouseEvent | None) -> None:  # noqa: D102
+        self.grasped.emit()
+        super().mousePressEvent(ev)
 
     def wheelEvent(self, e: QWheelEvent | None) -> None:  # noqa: D102
         # In a panel that scrolls, a wheel over a slider must scroll, not change the model.

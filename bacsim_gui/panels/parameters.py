@@ -50,6 +50,7 @@ class ParameterPanel(QWidget):
     restored = pyqtSignal(str)
     applied = pyqtSignal()
     safe_dt_wanted = pyqtSignal()
+    grasped = pyqtSignal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -108,6 +109,7 @@ class ParameterPanel(QWidget):
                     group.add(heading)
                 row = ParameterRow(field)
                 row.edited.connect(self.edited)
+                row.grasped.connect(self.grasped)
                 row.restored.connect(self.restored)
                 self.rows[field.name] = row
                 group.add(row)

@@ -33,10 +33,14 @@ def meaning(field: Field, default: Value) -> str:
 
 
 class ParameterRow(QWidget):
-    """Shows one parameter. `edited(name, value)` and `restored(name)` say what the user did."""
+    """Shows one parameter. `edited(name, value)` and `restored(name)` say what the user did.
+
+    `grasped` says that a drag begins.
+    """
 
     edited = pyqtSignal(str, object)
     restored = pyqtSignal(str)
+    grasped = pyqtSignal()
 
     def __init__(self, field: Field, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -60,6 +64,7 @@ class ParameterRow(QWidget):
         else:
             self.slider = ValueSlider(field)
             self.slider.slid.connect(lambda value: self.edited.emit(field.name, value))
+            self.slider.grasped.connect(self.grasped)
             grid.addWidget(self.slider, 0, 1)
             self.number = NumberField(field.unit)
             theme.fix_width(self.number, theme.FIELD_WIDTH)

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tools and undo where something comes between: another run, an earlier state, a dialog."""
+
+import pytest
+from PyQt6.QtCore import QPoint, Qt, QTimer
+from PyQt6.QtTest import QTest
+from PyQt6.QtWidgets import QApplication, QStyle, QStyleOptionSlider
+
+from bacsim_gui.undo import TOGETHER_SECONDS
+from tests.gui.events import live, until
+from tests.gui.windows import begin, drag, let_go, pixel, shown, step
+
+pytestmark = pytest.mark.gl
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def window(one_window):
+    """The window, paused at the start of its preset, with no tool in the hand."""
+    begin(one_window)
+    one_window.tools.picking.pick(None)
+    one_window.tools.choose("move")
+    one_window.canvas.reset_view()
+    return one_window
+
+
+def take(window, letter: str, keys=Qt.KeyboardModifier.NoModifier):
+    QTest.keyClick(window, getattr(Qt.Key, f"Key_{letter}"), keys)
+
+
+def undo(window):
+    take(window, "Z", CTRL)
+
+
+def rod(window, row: int) -> tuple[float, float]:
+    return tuple(float(part) for part in window.shown.pos[row])
+
+
+def done(window):
+    until(lambda: not window.session._strokes and window.frame.number == window._acknowledged)
+
+
+def push(window):
+    """Push with the button down until that is in a state, then stand still."""
+    step(window)
+    take(window, "W")
+    drag(window, rod(window, 40), up=False)
+    window.session.set_running(True)
+    until(lambda: window.frame.snapshot.params.push_force > 0)
+    window.session.set_running(False)
+    shown(window)
+
+
+def test_looking_back_with_the_button_down_lets_the_hand_go(window):
+    push(window)
+    window.scrubber.move(0)
+    let_go(window, rod(window, 40))
+    window.session.look_at_now()
+    until(lambda: window.frame.snapshot.params.push_force == 0)
+    assert window.session.params.push_force == 0
+
+
+def test_a_branch_of_a_pushed_state_has_no_hand_in_it(window):
+    push(window)
+    at = window.frame.snapshot.step
+    step(window)
+    let_go(window, rod(window, 40))
+    window.scrubber.move(window.scrubber.past.find(at))
+    assert window.session.looking.params.push_force > 0
+    window._go_on()
+    shown(window)
+    assert window.session.params.push_force == 0
+    assert window.frame.snapshot.params.push_force == 0
+
+
+def test_what_is_saved_of_a_run_has_no_hand_in_it(window):
+    push(window)
+    assert window.session.params.push_force > 0
+    assert window.session.current_run().params.push_force == 0
+    let_go(window, rod(window, 40))
+
+
+def test_a_dialog_ends_a_drag_whose_release_it_takes(window):
+    push(window)
+    seen = []
+
+    def answer():
+        dialog = QApplication.activeModalWidget()
+        if dialog is None:
+            QTimer.singleShot(20, answer)
+            return
+        seen.append(window.session.params.push_force)
+        QTest.mouseRelease(dialog, LEFT)
+        QTest.keyClick(dialog, Qt.Key.Key_Escape)
+
+    QTimer.singleShot(20, answer)
+    take(window, "O", CTRL)
+    assert seen == [0]
+    QTest.mouseMove(window.canvas.native, pixel(window, *rod(window, 3)))
+    assert window.session.params.push_force == 0
+    window.activateWindow()
+    until(window.isActiveWindow)
+
+
+def test_a_brush_does_not_go_on_in_another_run(window):
+    take(window, "D")
+    drag(window, rod(window, 3), up=False)
+    done(window)
+    take(window, "R")
+    shown(window)
+    rods, other = window.frame.snapshot.n, rod(window, 50)
+    assert rods == window.session.setup.rods
+    QTest.mouseMove(window.canvas.native, pixel(window, *other))
+    live(0.03)
+    let_go(window, other)
+    assert not window.session._strokes
+    assert window.frame.snapshot.n == rods
+
+
+def test_a_picked_rod_is_let_go_with_its_run(window):
+    take(window, "Q")
+    drag(window, rod(window, 5))
+    take(window, "R")
+    assert window.tools.picking.rod == 5  # it begins again
+    take(window, "N")
+    assert window.tools.picking.rod is None
+    shown(window)
+
+
+def test_undo_leaves_nothing_to_be_applied(window):
+    for row in (3, 60):
+        take(window, "A")
+        drag(window, rod(window, row))
+        done(window)
+    undo(window)
+    shown(window)
+    assert window.frame.snapshot.n == 201
+    assert window.session.unapplied == ()
+
+
+def test_in_an_earlier_state_nothing_is_undone(window):
+    step(window)
+    window.session.edit("F_prop", 3.0)
+    step(window)
+    window.scrubber.move(0)
+    undo(window)
+    assert "earlier state" in window.session.problem.message
+    assert window.session.params.F_prop == 8.0  # of that state
+    window.session.look_at_now()
+    assert window.session.params.F_prop == 3.0
+    undo(window)
+    assert window.session.params.F_prop == 8.0
+    window.session.dismiss_problem()
+
+
+def test_two_drags_of_a_slider_are_undone_one_by_one(window):
+    slider = window.parameters.rows["F_prop"].slider
+
+    def slide():
+        option = QStyleOptionSlider()
+        slider.initStyleOption(option)
+        handle = slider.style().subControlRect(
+            QStyle.ComplexControl.CC_Slider, option, QStyle.SubControl.SC_SliderHandle, slider
+        )
+        QTest.mousePress(slider, LEFT, pos=handle.center())
+        for pixels in (6, 12):
+            QTest.mouseMove(slider, handle.center() + QPoint(pixels, 0))
+        QTest.mouseRelease(slider, LEFT, pos=handle.center() + QPoint(12, 0))
+        return window.session.params.F_prop
+
+    began = window.session.params.F_prop
+    first = slide()
+    live(1.1 * TOGETHER_SECONDS)
+    assert slide() > first > began
+    undo(window)
+    assert window.session.params.F_prop == first
+    undo(window)
+    assert window.session.params.F_prop == began
+
+
+def test_escape_gives_up_what_is_typed_before_the_tool(window):
+    take(window, "W")
+    field = window.parameters.rows["F_prop"].number
+    field.setFocus()
+    field.selectAll()
+    QTest.keyClicks(field, "7")
+    QTest.keyClick(field, Qt.Key.Key_Escape)
+    assert field.text() == "8"
+    assert not field.hasFocus()
+    assert window.session.params.F_prop == 8.0
+    assert window.tools.tool.name == "push"
