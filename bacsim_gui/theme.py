@@ -48,7 +48,7 @@ class Colors:
         line: borders.
         text, muted: letters, those of lesser weight; `faint` is for what is disabled.
         accent, on_accent: what is chosen or at work, and letters on it.
-        accent_deep: the done part of a progress bar, below `text`.
+        accent_deep: below `text`: the done part of a progress bar, a button that is checked.
         warn, error, good: states; `warn_box` and `error_box` are grounds for them.
         record: the dot of a recording.
     """

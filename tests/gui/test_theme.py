@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from PyQt6.QtCore import Qt
 from PyQt6.QtGui import QColor, QIcon, QImage
-from PyQt6.QtWidgets import QLabel, QToolBar, QToolButton, QVBoxLayout, QWidget
+from PyQt6.QtWidgets import QLabel, QPushButton, QToolBar, QToolButton, QVBoxLayout, QWidget
 
 from bacsim_gui import theme
 from bacsim_gui.panels.number import NumberField
@@ -46,6 +46,16 @@ def contrast(one: str, other: str) -> float:
 def test_the_contrast_is_that_of_the_standard():
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+@BOTH
+def test_a_button_shows_that_it_is_checked(qapp, shown):
+    theme.apply(qapp, shown)
+    button = QPushButton("Distributions")
+    button.setCheckable(True)
+    free = pixels(button)
+    button.setChecked(True)
+    assert np.abs(pixels(button) - free).sum(axis=2)[4].min() > 20
 
 
 @BOTH
