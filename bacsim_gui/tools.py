@@ -41,7 +41,7 @@ class Tool(NamedTuple):
 
 TOOLS = (
     Tool(MOVE, "Move picture", "V", "Drag moves the picture; the wheel zooms, with any tool."),
-    Tool(PICK, "Pick rod", "Q", "Click a rod to be told of it, and to follow it."),
+    Tool(PICK, "Pick rod", "Q", "Click a rod to read its speed and activity, and to follow it."),
     Tool("push", "Push rods", "W", "Rods move away from the mouse while its button is down.", True),
     Tool("pull", "Pull rods", "E", "Rods come to the mouse while its button is down.", True),
     Tool("add", "Add rod", "A", "Click adds a rod; drag gives its direction."),

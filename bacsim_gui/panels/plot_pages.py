@@ -82,7 +82,7 @@ class PlotPage(pg.GraphicsLayoutWidget):
         plot.setLabel("left", left)
         plot.setLabel("bottom", bottom)
         # One below the other, their axes stand at the same place.
-        plot.getAxis("left").setWidth(theme.scaled(52))
+        plot.getAxis("left").setWidth(theme.scaled(64))
         self.plots.append(plot)
         self.setMinimumHeight(theme.scaled(LOWEST) * len(self.plots))
         return plot

@@ -18,7 +18,7 @@ RESET = (
     "applied yet goes on waiting."
 )
 NEW_SEED = "Begin again from other random places: the next seed is drawn, all else stays."
-
+TRACE = "Profiler trace: measure some steps, to see which part of a step takes how long."
 
 # From this width on there is room for more names.
 NAMED = 1200
@@ -83,6 +83,7 @@ class TransportBar(QToolBar):
         self.addWidget(stretch)
         self.record = self._action("record", "Record", "M", self.record_toggled, wide=True)
         self.shot = self._action("screenshot", "Screenshot", "P", self.screenshot_wanted)
+        self.shot.setToolTip("Save the picture as it is in the window (P)")
         self.trace = self._action("trace", "Profiler trace", "", self.trace_wanted)
 
     def show_values(self, session: Session, K: int) -> None:
@@ -93,7 +94,7 @@ class TransportBar(QToolBar):
         self.seed.show_value(session.seed)
         self.speed.show_value(K)
         self.speed.setEnabled(not session.auto)
-        self.steps.setToolTip(f"{K} steps (Shift+S)")
+        self.steps.setToolTip(f"{K:,} steps: up to the next frame (Shift+S)")
         with QSignalBlocker(self.auto):
             self.auto.setChecked(session.auto)
         with QSignalBlocker(self.preset):
@@ -104,7 +105,7 @@ class TransportBar(QToolBar):
         self.record.setIcon(theme.icon("finish" if recording else "record"))
         self.record.setToolTip("Finish the recording (M)" if recording else "Record (M)")
         self.step.setToolTip("Step (S)")
-        self.trace.setToolTip("Profiler trace")
+        self.trace.setToolTip(TRACE)
         looking = session.looking is not None
         for action in (self.run, self.step, self.steps, self.record, self.trace):
             action.setEnabled(not looking)
@@ -139,6 +140,7 @@ class TransportBar(QToolBar):
     def _field(self, name: str, width: int, tip: str, typed) -> NumberField:
         title = label(name)
         title.setContentsMargins(4, 0, 4, 0)
+        title.setToolTip(tip)
         self.addWidget(title)
         field = NumberField()
         theme.fix_width(field, width)
