@@ -18,6 +18,7 @@ from PyQt6.QtWidgets import QApplication, QMessageBox, QPushButton
 from bacsim_gui import own_presets, recent, run_text
 from bacsim_gui.panels.save_preset import SavePresetDialog
 from bacsim_gui.presets import load_config, load_preset, preset_names, save_config
+from engine.obstacle import Obstacle
 from tests.gui.events import live, type_into, until
 from tests.gui.windows import RODS, begin, image, shown, step
 
@@ -274,6 +275,16 @@ def test_a_run_is_copied_and_pasted_back(window):
     row = window.parameters.rows["F_prop"]
     QTest.mouseClick(row.back, Qt.MouseButton.LeftButton)
     assert window.session.params.F_prop == 8
+
+
+def test_a_copy_says_that_obstacles_are_not_in_it(window):
+    window.session.set_obstacles([Obstacle(5.0, 5.0, radius=2.0)])
+    press(window, Qt.Key.Key_C)
+    assert "obstacle" not in QApplication.clipboard().text()
+    assert "but for obstacles: save a checkpoint" in window.status_bar.said
+    window.session.set_obstacles([])
+    press(window, Qt.Key.Key_C)
+    assert window.status_bar.said == f"Copied {QApplication.clipboard().text()}"
 
 
 @pytest.mark.parametrize(
