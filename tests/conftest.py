@@ -6,24 +6,27 @@ are skipped where JAX sees no card; `slow` and `gl` only name a group, for `-m "
 """
 
 import os
-import shutil
 import sys
-import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-# Before anything imports JAX. What one test compiled another takes from a cache, also in another
-# process. It is made anew for each run, so that no test depends on an earlier one.
-FRESH = "BACSIM_TESTS_COMPILED"
-MADE_HERE = None if FRESH in os.environ else tempfile.mkdtemp(prefix="bacsim-tests-")
-os.environ.setdefault(FRESH, str(MADE_HERE))
-os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "true"
-os.environ["JAX_COMPILATION_CACHE_DIR"] = os.environ[FRESH]
-os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.2"
+# Before anything imports JAX.
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-# The user's own.
-os.environ.setdefault("BACSIM_CACHE", "off")
-# No test reads or writes the settings of whoever runs it.
+# No test reads or writes what whoever runs it keeps: settings, compiled programs.
 os.environ["BACSIM_SETTINGS"] = "off"
+os.environ["BACSIM_CACHE"] = "off"
+# What one process has compiled, the others and the commands that tests start find in a folder that
+# is made anew for each run, so that no test depends on an earlier one.
+compiled = None
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    compiled = TemporaryDirectory(prefix="bacsim-compiled-", ignore_cleanup_errors=True)
+    os.environ |= {
+        "JAX_ENABLE_COMPILATION_CACHE": "true",
+        "JAX_COMPILATION_CACHE_DIR": compiled.name,
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
 
 from jaxtyping import install_import_hook  # noqa: E402
 
@@ -40,6 +43,7 @@ install_import_hook(
 import jax  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
+from jax.experimental.compilation_cache.compilation_cache import reset_cache  # noqa: E402
 
 # An implicit rank or type promotion inside the engine is an error here.
 jax.config.update("jax_numpy_rank_promotion", "raise")
@@ -63,8 +67,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure() -> None:
-    if MADE_HERE is not None:
-        shutil.rmtree(MADE_HERE, ignore_errors=True)
+    if compiled is not None:
+        compiled.cleanup()
+
+
+@pytest.fixture
+def cold_compiles() -> Iterator[None]:
+    """What this process compiles meanwhile it compiles anew, which takes its time."""
+    _keep_compiled(False)
+    yield
+    _keep_compiled(True)
+
+
+def _keep_compiled(keep: bool) -> None:
+    jax.config.update("jax_enable_compilation_cache", keep)
+    # JAX asks for the setting only once.
+    reset_cache()
 
 
 @pytest.fixture(scope="session")

@@ -118,7 +118,7 @@ def test_starting_anew_with_as_many_rods_compiles_nothing(uncompiled):
     uncompiled.advance(2)
 
 
-def test_other_rods_or_another_kernel_compile_once_and_say_why():
+def test_other_rods_or_another_kernel_compile_once_and_say_why(cold_compiles):
     driver = Driver(Setup(rods=3, kernel="rowsum"), Params(space_size=30.0))
     first = driver.stats
     assert first.compiles == 1

@@ -79,12 +79,9 @@ def decoded(path: Path, size: tuple[int, int]) -> np.ndarray:
     return np.frombuffer(raw, np.uint8).reshape(-1, size[1], size[0], 3)
 
 
-def without_display(state: Path, cache: str) -> dict[str, str]:
-    """The environment of a command on a machine without a screen: its log folder, its cache."""
+def without_display(state: Path) -> dict[str, str]:
+    """The environment of a command on a machine without a screen, with a log folder of its own."""
     kept = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
     # Set here for the tests of the window.
     kept.pop("PYOPENGL_PLATFORM", None)
-    return kept | {
-        "PYTHONPATH": str(Path(__file__).parents[2]), "XDG_STATE_HOME": str(state),
-        "BACSIM_CACHE": cache,
-    }  # fmt: skip
+    return kept | {"PYTHONPATH": str(Path(__file__).parents[2]), "XDG_STATE_HOME": str(state)}

@@ -42,8 +42,8 @@ print(json.dumps([results, sorted({"jax", "PyQt6", "vispy", "OpenGL"} & set(sys.
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """No display, no cache, and a log folder of the test's own."""
-    return without_display(tmp_path_factory.mktemp("state"), "off")
+    """No display, and a log folder of the test's own."""
+    return without_display(tmp_path_factory.mktemp("state"))
 
 
 @pytest.fixture(scope="module")

@@ -333,7 +333,7 @@ def test_an_earlier_state_becomes_a_branch(table):
     table.rebuilt("reset", start=None)
 
 
-def test_lists_that_are_outgrown_in_a_run_are_told_and_the_run_goes_on(table):
+def test_lists_that_are_outgrown_in_a_run_are_told_and_the_run_goes_on(cold_compiles, table):
     table.rebuilt("setup applied", setup=replace(SETUP, kernel="neighbours"))
     table.ask(running=True, K=5)
     table.until(lambda: table.step > 0)
@@ -359,7 +359,7 @@ def own_table(qapp):
     assert made.engine.join(60)
 
 
-def test_it_can_be_stopped_while_it_compiles(own_table):
+def test_it_can_be_stopped_while_it_compiles(cold_compiles, own_table):
     own_table.until(lambda: own_table.engine.status.phase == "compiling")
     own_table.engine.stop()
     assert own_table.engine.join(60)

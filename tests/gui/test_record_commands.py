@@ -41,7 +41,7 @@ SMALL = ("--preset", "swarming", "--rods", "120")
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
     """No display, and folders of the test's own."""
-    return without_display(tmp_path_factory.mktemp("state"), str(tmp_path_factory.mktemp("cache")))
+    return without_display(tmp_path_factory.mktemp("state"))
 
 
 @pytest.fixture(scope="module")

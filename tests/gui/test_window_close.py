@@ -32,7 +32,7 @@ def closes(window):
     return not window.engine.is_alive() and "engine" not in [t.name for t in threading.enumerate()]
 
 
-def test_closing_while_it_compiles(window):
+def test_closing_while_it_compiles(cold_compiles, window):
     until(lambda: window.engine.status.phase == "compiling")
     live(0.3)
     assert "compiling" in window.waiting.text()
