@@ -28,6 +28,7 @@ LOOKING = (
     "This is an earlier state: go on from it, or back to now, before you undo or redo anything."
 )
 RECORDING = "Finish the recording first: {} goes back to an earlier state, which would end it."
+BACK_AT = "The run goes on from step {:,} again, as it was before that. Redo does it again."
 
 
 class ValueEdit(QUndoCommand):
@@ -81,6 +82,7 @@ class RodEdit(QUndoCommand):
     def undo(self) -> None:  # noqa: D102
         self._done = False
         self._undo.go_back(self._before)
+        self._undo.told.emit(BACK_AT.format(self._before.step))
 
     def redo(self) -> None:  # noqa: D102
         if not self._done:
@@ -93,10 +95,11 @@ class Undo(QObject):
     """Keeps what the user did, and takes it back.
 
     `go_on` makes a branch of the state that the session looks at. `changed` says that there is
-    something else to undo or to redo.
+    something else to undo or to redo; `told` carries what the status bar is to say.
     """
 
     changed = pyqtSignal()
+    told = pyqtSignal(str)
 
     def __init__(self, parent: QObject, session: Session, go_on: Callable[[], None]) -> None:
         super().__init__(parent)

@@ -240,7 +240,7 @@ class Window(QMainWindow):
         engine.failed.connect(self._engine_failed)
         engine.finished.connect(self._engine_finished)
         # files → status bar, end
-        for telling in (self.files, self.desk, self.reports, self.tools):
+        for telling in (self.files, self.desk, self.reports, self.tools, self.undo):
             telling.told.connect(self.status_bar.say)
         self.desk.changed.connect(session.changed)
         for background in (self.reading, self.files.drawing):

@@ -20,6 +20,15 @@ from PyQt6.QtWidgets import (
 from bacsim_gui.panels.layout import label
 
 OTHERS = "Elsewhere"
+# What no action tells of: the mouse over the picture.
+MOUSE = "Mouse over the picture"
+BY_MOUSE = (
+    ("Zoom, with any tool", "wheel"),
+    ("Move the picture, with any tool", "middle button"),
+    ("Show the whole box, with Move picture", "double click"),
+    ("Size of the brush", "Ctrl+wheel"),
+    ("Make rods passive, with Paint activity", "Shift+drag"),
+)
 
 
 def keys_by_group(window: QMainWindow) -> dict[str, list[tuple[str, str]]]:
@@ -71,7 +80,7 @@ class ShortcutsDialog(QDialog):
         grid.setHorizontalSpacing(24)
         grid.setVerticalSpacing(3)
         grid.setColumnStretch(1, 1)
-        for group, entries in keys_by_group(window).items():
+        for group, entries in (*keys_by_group(window).items(), (MOUSE, BY_MOUSE)):
             heading = label(group, "heading")
             heading.setContentsMargins(0, 8, 0, 2)
             grid.addWidget(heading, grid.rowCount(), 0, 1, 2)

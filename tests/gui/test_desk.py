@@ -166,6 +166,7 @@ def test_the_overview_has_the_keys_of_all_actions_also_of_new_ones(window):
         for key in action.shortcuts():
             shown = key.toString(QKeySequence.SequenceFormat.NativeText)
             assert any(shown in word.split(" or ") for word in words), action.text()
+    assert {"Zoom, with any tool", "wheel", "Ctrl+wheel"} <= words
     assert {"Space", "Shift+S", "F11", "?", "0 or Home", "Ctrl+O"} <= words
     dialog.close()
     late = QAction("Dance", window)

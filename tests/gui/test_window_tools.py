@@ -216,6 +216,7 @@ def test_rods_under_the_brush_go_and_come_back_with_the_state_at_the_edit(window
         assert distances(left, x, y).min() > 0.7 * radius
     step(window)
     undo(window)
+    assert f"from step {before.step:,} again" in window.status_bar.said
     until(lambda: window.frame.snapshot.n == before.n)
     assert window.frame.snapshot.step == before.step
     np.testing.assert_array_equal(window.frame.snapshot.rods, before.rods)
