@@ -14,6 +14,7 @@ from PyQt6.QtWidgets import (
     QWidget,
 )
 
+from bacsim_gui.panels.elided import ElidedLabel
 from bacsim_gui.window import Window
 from tests.gui.events import live
 
