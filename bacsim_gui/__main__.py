@@ -142,7 +142,6 @@ def show_window(
     if trouble is not None:
         print(f"bacsim-gui: {trouble}", file=sys.stderr)
         return 1
-    from PyQt6 import sip
     from PyQt6.QtWidgets import QApplication
 
     from bacsim_gui import autosaves
@@ -168,11 +167,7 @@ def show_window(
     app.exec()
     window.engine.stop()
     window.engine.join()
-    code = window.exit_code
-    # PyQt deletes what is left while it walks a table of it, and crashes where an event filter in
-    # Python adds to that table meanwhile: nothing of the window may be left then.
-    sip.delete(window)
-    return code
+    return window.exit_code
 
 
 if __name__ == "__main__":

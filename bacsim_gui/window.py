@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The window: builds the parts and connects them, in the order of the data."""
 
+import atexit
 import logging
 import time
 import traceback
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
+from weakref import WeakSet
 
 import platformdirs
+from PyQt6 import sip
 from PyQt6.QtCore import QSize, QTimer, QUrl
 from PyQt6.QtGui import QCloseEvent, QDesktopServices, QResizeEvent, QShowEvent
 from PyQt6.QtWidgets import QHBoxLayout, QMainWindow, QVBoxLayout, QWidget
@@ -69,6 +72,21 @@ STANDS_STILL = "drawing is paused, the picture stands still"
 SETTINGS = ("width", "height", "fps", "time_a_frame", "delay", "until", "keep")
 
 
+_windows: "WeakSet[Window]" = WeakSet()
+
+
+@atexit.register
+def _take_apart() -> None:
+    """Delete what windows there are before PyQt does.
+
+    It walks a table of what is left, and crashes where an event filter in Python adds to that table
+    meanwhile.
+    """
+    for window in tuple(_windows):
+        if not sip.isdeleted(window):
+            sip.delete(window)
+
+
 def open_recording(
     movie: Movie, timeline: Timeline, step: int, kept: Checkpoint | None
 ) -> Recording:
@@ -105,6 +123,7 @@ class Window(QMainWindow):
         settings: Path | None = None,
     ) -> None:
         super().__init__()
+        _windows.add(self)
         self.exit_code = 0
         self._frames_to_go = frames
         self._screenshot = screenshot

@@ -118,9 +118,12 @@ def test_it_leaves_after_so_many_frames_with_a_picture_of_the_window(tmp_path):
 def test_nothing_of_the_window_is_left_for_the_end_of_python():
     """PyQt's own end of a process crashes where an event filter of ours is still called."""
     code = (
-        "import sys; from bacsim_gui.__main__ import main\n"
-        "assert main(['--rods=60', '--frames=2']) == 0\n"
-        "from PyQt6.QtWidgets import QApplication; sys.exit(len(QApplication.allWidgets()))"
+        "import atexit, os; from bacsim_gui import bootstrap; bootstrap.prepare_window()\n"
+        "from PyQt6.QtWidgets import QApplication\n"
+        # After what the window has asked for, before what PyQt has.
+        "atexit.register(lambda: os._exit(len(QApplication.allWidgets())))\n"
+        "from bacsim_gui.__main__ import main\n"
+        "assert main(['--rods=60', '--frames=2']) == 0"
     )
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
     assert done.returncode == 0, done.stderr
