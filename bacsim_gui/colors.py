@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bacsim_gui.fields import FIELDS
-from bacsim_gui.quantities import COLORMAPS, CYCLIC_MAPS, FIXED
+from bacsim_gui.quantities import AUTO, COLORMAPS, CYCLIC_MAPS, FIXED
 from bacsim_gui.view import View, ViewError
 
 if TYPE_CHECKING:
     import cmap
 
 COLOR_COUNT = 256
+
+# Maps end in light colours, which vanish on white: of those that nobody chose so much is shown.
+SHARE_ON_WHITE = 0.78
 
 # Our own map, blue, violet, crimson, orange, pale yellow, for rods on a dark ground. Found by
 # maximising, over normal sight and the three kinds of missing cones (Machado 2009), the least
@@ -60,7 +63,8 @@ def view_colors(view: View) -> np.ndarray:
             f"colormap = {name!r} does not end as it begins, so it cannot show {view.color_by}: "
             f"use one of {', '.join(CYCLIC_MAPS)}."
         )
-    return colors(name)
+    cut = view.background == "white" and view.colormap == AUTO and not view.quantity.cyclic
+    return colors(name, SHARE_ON_WHITE if cut else 1.0)
 
 
 def field_colors(view: View) -> np.ndarray:

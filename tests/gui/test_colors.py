@@ -181,3 +181,14 @@ def test_the_ink_of_rods_stands_out_from_every_colour_of_the_density(background:
     view = View(field="density", background=background)
     ink = oklab(np.array(view.colors.ink))
     assert np.linalg.norm(oklab(field_colors(view)) - ink, axis=1).min() > 0.12
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+@pytest.mark.parametrize("color_by", [name for name, one in QUANTITIES.items() if not one.cyclic])
+def test_no_colour_of_its_own_map_vanishes_on_white(color_by: str, sight: str) -> None:
+    table = view_colors(View(color_by=color_by, background="white"))
+    white = oklab(np.array([[255, 255, 255]]), sight)
+    assert np.linalg.norm(oklab(table, sight) - white, axis=1).min() > 0.2
+    # A map that was chosen is shown as it is.
+    chosen = view_colors(View(color_by="activity", background="white", colormap="viridis"))
+    np.testing.assert_array_equal(chosen, colors("viridis"))
