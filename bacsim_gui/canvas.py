@@ -49,7 +49,7 @@ class Handle(Protocol):
         """The button went up."""
 
     def dropped(self) -> None:
-        """Nobody will tell of the button going up: a dialog has come, or it went up elsewhere."""
+        """A dialog has come, which takes the release of the button."""
 
     def resized(self, notches: float) -> None:
         """The wheel was turned with Ctrl."""
@@ -225,8 +225,6 @@ class RodCanvas:
             self._native.setCursor(Qt.CursorShape.ClosedHandCursor)
 
     def _mouse_move(self, event: MouseEvent) -> None:
-        if event.native is not None and not event.native.buttons():
-            self._drop()
         place, handle = self._place(event), self._held or self.handle
         if self._dragged_from is not None:
             event.handled = True
@@ -250,7 +248,7 @@ class RodCanvas:
             self.set_cursor(self._cursor)
 
     def _drop(self) -> None:
-        """End what a button that is down does, of which there is no release."""
+        """End what a button that is down does; its release goes elsewhere."""
         if self._dragged_from is not None:
             self._dragged_from = None
             self.set_cursor(self._cursor)
