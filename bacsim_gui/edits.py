@@ -8,9 +8,12 @@ what a timeline holds. No Qt and no JAX.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from engine.obstacle import Obstacle
 from engine.pick import rods_within
@@ -27,7 +30,7 @@ class Stroke:
     """Something done with a tool at (x, y).
 
     `kind` is `add` (one rod of angle `theta`), `remove` or `paint` (all rods that the disc of
-    `radius` touches, with `activity`).
+    `radius` touches on its `way`, with `activity`).
     """
 
     kind: str
@@ -36,6 +39,7 @@ class Stroke:
     radius: float = 0.0
     theta: float = 0.0
     activity: float = 1.0
+    way: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -50,17 +54,29 @@ class Edit:
     value: Any
 
 
-def edit_of(stroke: Stroke, snapshot: Snapshot) -> Edit | None:
-    """What `stroke` does to the rods of `snapshot`; None where it touches none."""
-    if stroke.kind == "add":
-        about = {"pos": [[stroke.x, stroke.y]], "theta": [stroke.theta]}
-        return Edit("add", about | {"activity": stroke.activity})
-    ids = rods_within(snapshot, stroke.x, stroke.y, stroke.radius).tolist()
+def alike(strokes: Iterable[tuple[int, Stroke]]) -> Iterator[tuple[int, list[Stroke]]]:
+    """Strokes in their order, those together that one edit can do, with the last one's serial."""
+    for _, group in groupby(strokes, lambda pair: (pair[1].kind, pair[1].activity)):
+        serials, together = zip(*group, strict=True)
+        yield serials[-1], list(together)
+
+
+def edit_of(strokes: Sequence[Stroke], snapshot: Snapshot) -> Edit | None:
+    """What strokes that are `alike` do to the rods of `snapshot`; None where they touch none.
+
+    A run needs a rod: where all would be removed, the first stays.
+    """
+    kind, activity = strokes[0].kind, strokes[0].activity
+    if kind == "add":
+        about = {"pos": [[one.x, one.y] for one in strokes], "theta": [s.theta for s in strokes]}
+        return Edit("add", about | {"activity": activity})
+    touched = [rods_within(snapshot, s.x, s.y, s.radius, s.way) for s in strokes]
+    ids = np.unique(np.concatenate(touched)).tolist()
+    if kind == "remove" and len(ids) == snapshot.n:
+        ids = ids[1:]
     if not ids:
         return None
-    if stroke.kind == "remove":
-        return Edit("remove", ids)
-    return Edit("paint", {"ids": ids, "activity": stroke.activity})
+    return Edit(kind, ids if kind == "remove" else {"ids": ids, "activity": activity})
 
 
 def edit_for(obstacles: Sequence[Obstacle]) -> Edit:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bacsim_gui import __version__
-from bacsim_gui.edits import Edit, apply, edit_for, edit_of
+from bacsim_gui.edits import Edit, alike, apply, edit_for, edit_of
 from bacsim_gui.engine_frames import Frames
 from bacsim_gui.engine_recordings import MovieError, OpenRecording, Recordings
 from bacsim_gui.pace import AutoSteps
@@ -209,13 +209,14 @@ class Worker:
         before = driver.snapshot()
         if wanted.obstacles != driver.obstacles:
             self._do(driver, edit_for(wanted.obstacles))
-        for serial, stroke in wanted.strokes:
-            if serial > self._stroked:
-                # First, so that one which is refused is not tried again.
-                self._stroked = serial
-                edit = edit_of(stroke, driver.snapshot())
-                if edit is not None:
-                    self._do(driver, edit)
+        todo = [stroke for stroke in wanted.strokes if stroke[0] > self._stroked]
+        # Together: each edit uploads all rods, and a drag makes many strokes.
+        for serial, strokes in alike(todo):
+            # First, so that those which are refused are not tried again.
+            self._stroked = serial
+            edit = edit_of(strokes, driver.snapshot())
+            if edit is not None:
+                self._do(driver, edit)
         if driver.snapshot() is not before:
             self._snapshot = driver.snapshot()
             if not wanted.running:

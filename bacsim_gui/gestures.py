@@ -150,34 +150,32 @@ class Brush(Gesture):
         if self._kind == "paint" and self.bench.session.params.tau_a == 0:
             self.bench.say(AT_ONCE)
         self._activity, self._strokes = 0.0 if shift else 1.0, None
-        self._touch(*at)
+        self._last = at
+        self._touch(at)
 
     def drag(self, at: Place) -> None:  # noqa: D102
-        far = math.hypot(at[0] - self._last[0], at[1] - self._last[1])
-        gap = _NEXT * self.bench.radius
-        began = self._last
-        # VisPy drops moves in quick succession: what lies between is touched too.
-        for part in range(1, int(far / gap) + 1):
-            share = part * gap / far
-            self._touch(
-                began[0] + share * (at[0] - began[0]), began[1] + share * (at[1] - began[1])
-            )
+        if math.dist(at, self._last) >= _NEXT * self.bench.radius:
+            self._touch(at)
 
     def release(self, at: Place) -> None:  # noqa: D102
         super().release(at)
         if at != self._last:
-            self._touch(*at)
+            self._touch(at)
 
-    def _touch(self, x: float, y: float) -> None:
+    def _touch(self, at: Place) -> None:
+        """Touch all on the way from the last place to this one: mice are told of now and then."""
         before = self.bench.shown()
         if before is None:
             return
         box = self.bench.session.params.space_size
-        self._last = x, y
+        (x, y), self._last = self._last, at
         if self._strokes is None:
             named = "removed rods" if self._kind == "remove" else "painted rods"
             self._strokes = self.bench.undo.note_rods(named, before)
-        stroke = Stroke(self._kind, x % box, y % box, self.bench.radius, activity=self._activity)
+        stroke = Stroke(
+            self._kind, x % box, y % box, self.bench.radius, activity=self._activity,
+            way=(at[0] - x, at[1] - y),
+        )  # fmt: skip
         self._strokes.append(stroke)
         self.bench.session.stroke(stroke)
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which rods are at a place of the periodic box. Plain NumPy on a snapshot."""
 
+import math
+
 import numpy as np
 from jaxtyping import Float, Int32, Int64
 
@@ -47,11 +49,22 @@ def names_of(snapshot: Snapshot) -> Int32[np.ndarray, "rods"]:
 
 
 def rods_within(
-    snapshot: Snapshot, x: float, y: float, radius: float
+    snapshot: Snapshot, x: float, y: float, radius: float, way: tuple[float, float] = (0.0, 0.0)
 ) -> Int32[np.ndarray, "found"]:
-    """The ids of the rods that the disc of `radius` around (x, y) touches."""
-    rows = _near(snapshot, x, y, radius)
-    return names_of(snapshot)[rows[distances(snapshot, x, y, rows) <= radius]]
+    """The ids, rising, of the rods that the disc of `radius` touches on its `way` from (x, y)."""
+    params = snapshot.params
+    half = params.length / 2
+    # In pieces so short that the nearest copy of a rod is the same one all along a piece.
+    pieces = max(1, math.ceil(4 * math.hypot(*way) / params.space_size))
+    along = np.array(way) / (2 * pieces)
+    touched = np.zeros(snapshot.n, bool)
+    for piece in range(pieces):
+        middle = np.array([x, y]) + (2 * piece + 1) * along
+        rows = _near(snapshot, middle[0], middle[1], radius + math.hypot(*along))
+        apart = _folded(snapshot.pos[rows] - middle, params.space_size)
+        nearest = _segments_apart(along, half * _along(snapshot.theta[rows]), apart)
+        touched[rows[nearest <= radius + params.radius]] = True
+    return names_of(snapshot)[touched]
 
 
 def nearest_rod(snapshot: Snapshot, x: float, y: float, within: float) -> int | None:
@@ -84,6 +97,14 @@ def contacts_of(snapshot: Snapshot, row: int) -> int:
     here = half * _along(snapshot.theta[row : row + 1])
     there = half * _along(snapshot.theta[rows])
     apart = _folded(snapshot.pos[rows] - snapshot.pos[row], params.space_size)
+    return int(np.count_nonzero(_segments_apart(here[0], there, apart) < 2 * params.radius))
+
+
+def _segments_apart(here: np.ndarray, there: np.ndarray, apart: np.ndarray) -> np.ndarray:
+    """How far the segment from -`here` to `here` (2,) is from those of `there` (M, 2).
+
+    `apart` (M, 2) is where their middles are, from its own.
+    """
     # Two segments that do not cross are nearest at an end of one of them.
     nearest = np.minimum.reduce([
         _from_segment(end - apart, there) for end in (here, -here)
@@ -94,7 +115,7 @@ def contacts_of(snapshot: Snapshot, row: int) -> int:
     with np.errstate(divide="ignore", invalid="ignore"):
         s, t = _cross(apart, there) / cross, _cross(apart, here) / cross
     crosses = (np.abs(s) <= 1) & (np.abs(t) <= 1) & (cross != 0)
-    return int(np.count_nonzero(crosses | (nearest < 2 * params.radius)))
+    return np.where(crosses, 0.0, nearest)
 
 
 def _along(theta: np.ndarray) -> np.ndarray:
@@ -102,7 +123,7 @@ def _along(theta: np.ndarray) -> np.ndarray:
 
 
 def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
+    return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
 
 
 def _from_segment(points: np.ndarray, half: np.ndarray) -> np.ndarray:

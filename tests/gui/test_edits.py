@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bacsim_gui import presets, replay, timeline
-from bacsim_gui.edits import Edit, Stroke, apply, checked, edit_for, edit_of
+from bacsim_gui.edits import Edit, Stroke, alike, apply, checked, edit_for, edit_of
 from bacsim_gui.timeline import Head, Timeline
 from engine import Driver, Obstacle, ParameterError, Params, Setup
 from engine.pick import distances, nearest_rod, rods_within, row_of
@@ -50,12 +50,37 @@ def test_rods_are_found_by_their_names() -> None:
 
 def test_a_stroke_becomes_an_edit_of_the_rods_it_touches() -> None:
     snapshot = rods((5, 5, 0), (15, 15, 0))
-    assert edit_of(Stroke("remove", 5.0, 7.0, 2.0), snapshot) == Edit("remove", [0])
-    painted = edit_of(Stroke("paint", 15.0, 15.0, 1.0, activity=0.0), snapshot)
+    assert edit_of([Stroke("remove", 5.0, 7.0, 2.0)], snapshot) == Edit("remove", [0])
+    painted = edit_of([Stroke("paint", 15.0, 15.0, 1.0, activity=0.0)], snapshot)
     assert painted == Edit("paint", {"ids": [1], "activity": 0.0})
-    assert edit_of(Stroke("remove", 10.0, 10.0, 1.0), snapshot) is None
-    added = edit_of(Stroke("add", 1.0, 2.0, theta=0.5), snapshot)
+    assert edit_of([Stroke("remove", 10.0, 10.0, 1.0)], snapshot) is None
+    added = edit_of([Stroke("add", 1.0, 2.0, theta=0.5)], snapshot)
     assert added == Edit("add", {"pos": [[1.0, 2.0]], "theta": [0.5], "activity": 1.0})
+
+
+def test_a_stroke_touches_all_along_its_way_and_across_the_edge() -> None:
+    snapshot = rods((5, 5, 0), (15, 5, 0), (10, 12, 0), (2, 18, math.pi / 2))
+    touched = rods_within(snapshot, 1.0, 7.0, 1.6, (18.0, 0.0))
+    assert touched.tolist() == [0, 1]
+    # From the right through the edge to x = 1, thinner than the gaps between its pieces.
+    assert rods_within(snapshot, 19.0, 18.0, 0.01, (2.0, 0.0)).tolist() == []
+    assert rods_within(snapshot, 19.0, 18.0, 0.01, (4.0, 0.0)).tolist() == [3]
+    # Many times around, as a mouse far outside may tell.
+    assert rods_within(snapshot, 1.0, 7.0, 1.6, (180.0, 0.0)).tolist() == [0, 1]
+    places = np.linspace((3.0, 1.0), (17.0, 19.0), 500)
+    each = [rods_within(snapshot, *place, 0.7) for place in places]
+    along = rods_within(snapshot, 3.0, 1.0, 0.7, (14.0, 18.0))
+    assert along.tolist() == np.unique(np.concatenate(each)).tolist()
+
+
+def test_strokes_that_are_alike_are_one_edit_and_one_rod_is_left() -> None:
+    snapshot = rods((5, 5, 0), (15, 15, 0))
+    here, there = Stroke("remove", 5.0, 5.0, 1.0), Stroke("remove", 15.0, 15.0, 1.0)
+    paint, other = replace(here, kind="paint"), replace(here, kind="paint", activity=0.0)
+    found = list(alike(enumerate([here, there, paint, other, here])))
+    assert found == [(1, [here, there]), (2, [paint]), (3, [other]), (4, [here])]
+    assert edit_of([here, there], snapshot) == Edit("remove", [1])
+    assert edit_of([here], rods((5, 5, 0))) is None
 
 
 def test_edits_are_part_of_a_timeline_and_replayed_with_the_same_bits(
