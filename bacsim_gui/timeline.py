@@ -309,8 +309,10 @@ def _head_to_json(head: Head) -> dict[str, Any]:
         start = {
             "step": head.start.step,
             "time": head.start.time,
-            "rods": base64.b64encode(zlib.compress(rods.tobytes())).decode(),
+            "rods": _packed(rods),
         }
+        if head.start.ids is not None:
+            start["ids"] = _packed(np.ascontiguousarray(head.start.ids, "<i4"))
     return {
         _MARK: FORMAT, "version": head.version, "title": head.title, "device": head.device,
         "kernel": head.kernel, "code": head.code, "seed": head.seed, "K": head.K, "fps": head.fps,
@@ -347,6 +349,18 @@ def _head_from_json(path: Path, line: str) -> Head:
         raise TimelineError(f"{path} is damaged: {problem} in its first line.") from problem
 
 
+def _packed(values: np.ndarray) -> str:
+    return base64.b64encode(zlib.compress(values.tobytes())).decode()
+
+
+def _unpacked(text: str, kind: str, rods: int, columns: int) -> np.ndarray:
+    wanted = 4 * rods * columns
+    raw = zlib.decompressobj().decompress(base64.b64decode(text), wanted + 1)
+    if len(raw) != wanted:
+        raise ValueError(f"its start is not of {rods} rods")
+    return np.frombuffer(raw, kind).astype(kind[1:])
+
+
 def _columns(start: Start) -> np.ndarray:
     columns = np.column_stack([start.pos, start.theta, start.activity])
     return np.ascontiguousarray(columns, "<f4")
@@ -355,13 +369,10 @@ def _columns(start: Start) -> np.ndarray:
 def _start(content: Any, rods: int) -> Start | None:
     if content is None:
         return None
-    wanted = 16 * rods
-    raw = zlib.decompressobj().decompress(base64.b64decode(content["rods"]), wanted + 1)
-    if len(raw) != wanted:
-        raise ValueError(f"its start is not of {rods} rods")
-    columns = np.frombuffer(raw, "<f4").reshape(rods, 4).astype(np.float32)
+    columns = _unpacked(content["rods"], "<f4", rods, 4).reshape(rods, 4)
+    ids = _unpacked(content["ids"], "<i4", rods, 1) if "ids" in content else None
     step, time = int(content["step"]), float(content["time"])
-    return Start(columns[:, :2], columns[:, 2], columns[:, 3], step, time)
+    return Start(columns[:, :2], columns[:, 2], columns[:, 3], step, time, ids)
 
 
 def _cannot_write(path: Path, problem: OSError) -> TimelineError:

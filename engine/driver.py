@@ -400,14 +400,14 @@ class Driver:
                     "rods", setup.rods, f"does not match a start of {len(begin.theta)} rods",
                     f"Set rods to {len(begin.theta)}, or start from random places.",
                 )  # fmt: skip
-        ids = names(np.arange(setup.rods))
+        ids = names(np.arange(setup.rods) if begin.ids is None else begin.ids)
         program = self._runner.program_for(old, setup, params, choice.kernel)
         nothing = Snapshot(np.zeros((setup.rods, 4), np.float32), begin.step, begin.time, params)
         held = place(
             program, begin, params, step=begin.step, seed=seed, ids=ids, obstacles=obstacles
         )
         now = Current(
-            setup, params, uploaded(params), seed, choice, ids, setup.rods, begun,
+            setup, params, uploaded(params), seed, choice, ids, _after(ids), begun,
             (begin.step, begin.time), BatchTimes(), nothing, held, obstacles,
         )  # fmt: skip
         now = self._seen(now)
@@ -445,7 +445,7 @@ class Driver:
         # Times of steps are those of as many rods as there are.
         now = replace(
             old, setup=setup, choice=choice, ids=names(ids), times=BatchTimes(),
-            next_id=max(old.next_id, int(ids[-1]) + 1), held=old.held._replace(program=program),
+            next_id=max(old.next_id, _after(ids)), held=old.held._replace(program=program),
         )  # fmt: skip
         return self._seen(now.placed(start, rest))
 
@@ -509,6 +509,11 @@ def _scaled(start: Start, rest: np.ndarray, old: Params, now: Params) -> tuple[S
     exact = factor * (np.float64(start.pos) + rest[:, :2])
     pos = exact.astype(np.float32)
     return replace(start, pos=pos), np.concatenate([exact - pos, rest[:, 2:]], axis=1)
+
+
+def _after(ids: np.ndarray) -> int:
+    """The first id that comes after all of these."""
+    return int(ids[-1]) + 1
 
 
 def _grown(old: Params, now: Params) -> bool:

@@ -79,6 +79,7 @@ class Start:
     """Arrays to start from: `pos` (N, 2) in [0, L)², `theta` (N,), `activity` (N,).
 
     `step` and simulated `time` are those that the run begins with; the step numbers the noise.
+    `ids` (N,), rising, name the rods; None stands for 0 … N - 1.
     """
 
     pos: Float[np.ndarray, "rods 2"]
@@ -86,11 +87,15 @@ class Start:
     activity: Float[np.ndarray, "rods"]
     step: int = 0
     time: float = 0.0
+    ids: Int32[np.ndarray, "rods"] | None = None
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> "Start":
-        """The rods of `snapshot`, at its step and time."""
-        return cls(snapshot.pos, snapshot.theta, snapshot.activity, snapshot.step, snapshot.time)
+        """The rods of `snapshot`, at its step and time, by the names that they have."""
+        return cls(
+            snapshot.pos, snapshot.theta, snapshot.activity, snapshot.step, snapshot.time,
+            snapshot.ids,
+        )  # fmt: skip
 
 
 class CheckpointError(ValueError):

@@ -104,7 +104,7 @@ def start_activity(setup: Setup, params: Params, pos: np.ndarray) -> np.ndarray:
 def checked(start: Start, params: Params) -> Start:
     """`start` in float32; see `start_from`, which it also raises the errors of.
 
-    Raises `ParameterError` too for a step or a time that no run has.
+    Raises `ParameterError` too for a step, a time or ids that no run has.
     """
     step, time = start.step, start.time
     if isinstance(step, bool) or not isinstance(step, int | np.integer) or not 0 <= step < 2**63:
@@ -112,7 +112,22 @@ def checked(start: Start, params: Params) -> Start:
     if not isinstance(time, int | float | np.number) or not 0 <= time < math.inf:
         raise ParameterError("time", time, "is not possible", "Give a number of at least 0.")
     found = start_from(start.pos, start.theta, start.activity, params)
-    return replace(found, step=int(step), time=float(time))
+    return replace(found, step=int(step), time=float(time), ids=_checked_ids(start.ids, found))
+
+
+def _checked_ids(ids: np.ndarray | None, start: Start) -> np.ndarray | None:
+    if ids is None:
+        return None
+    ids = np.asarray(ids)
+    whole = ids.dtype.kind in "iu" and ids.shape == start.theta.shape
+    # The next one to come must be a number of int32 as well.
+    edges = np.concatenate([[-1], ids.astype(np.int64) if whole else [], [2**31 - 1]])
+    if not (whole and np.all(edges[:-1] < edges[1:])):
+        raise ParameterError(
+            "ids", ids.ravel()[:5].tolist(), "do not name these rods",
+            "Give a whole number from 0 for each rod, in rising order.",
+        )  # fmt: skip
+    return ids.astype(np.int32)
 
 
 def start_from(pos: ArrayLike, theta: ArrayLike, activity: ArrayLike, params: Params) -> Start:

@@ -58,6 +58,8 @@ def save(
     if start is not None:
         about["began"]["start"] = {"step": start.step, "time": start.time}
         arrays |= {_START + name: np.asarray(getattr(start, name)) for name in _START_ARRAYS}
+        if start.ids is not None:
+            arrays[_START + _IDS] = start.ids
     arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     with whole_file(path, "checkpoint", overwrite=overwrite) as part:
         try:
@@ -122,7 +124,8 @@ def _checkpoint(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> C
     start, at = None, about["began"]["start"]
     if at is not None:
         pos, theta, activity = (arrays[_START + name] for name in _START_ARRAYS)
-        start = Start(pos, theta, activity, at["step"], at["time"])
+        ids = arrays.get(_START + _IDS)
+        start = Start(pos, theta, activity, at["step"], at["time"], ids)
     step, time = about["origin"]
     return Checkpoint(
         setup=setup, params=params, seed=_whole(about["seed"]), kernel=_text(about["kernel"]),

@@ -275,6 +275,18 @@ def test_what_a_rod_draws_does_not_depend_on_the_others(driver):
     assert not np.allclose(part.rods[-1, 2], whole.rods[24, 2])
 
 
+def test_rods_keep_their_names_in_a_run_that_goes_on_from_a_state(quick):
+    removed(quick, [0, 3, 4])
+    began = quick.advance(2)
+    quick.rebuild(replace(quick.setup, rods=began.n), start=Start.of(began))
+    assert np.array_equal(ids_of(quick.snapshot()), ids_of(began))
+    (name,) = quick.add([[8.0, 14.0]], [0.0])
+    assert name == 50
+    removed(quick, [5])
+    quick.reset()
+    assert np.array_equal(ids_of(quick.snapshot()), ids_of(began))
+
+
 @pytest.mark.parametrize("start", [None, "given"])
 def test_reset_goes_back_to_the_rods_of_the_start(quick, start):
     if start:

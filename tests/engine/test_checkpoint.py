@@ -110,6 +110,17 @@ def test_a_start_may_have_a_step_and_a_time() -> None:
     np.testing.assert_array_equal(again.snapshot().rods, last.rods)
 
 
+def test_a_reset_after_a_file_knows_the_rods_by_their_names(tmp_path: Path) -> None:
+    driver = a_run(SETUPS["native"])
+    begun = driver.snapshot()
+    driver.rebuild(start=Start.of(begun))
+    driver.remove([5])
+    checkpoint.save(tmp_path / "run.bacsim", driver.checkpoint(), "0.1", {})
+    again = Driver.resumed(checkpoint.load(tmp_path / "run.bacsim").checkpoint)
+    again.reset()
+    np.testing.assert_array_equal(again.ids, begun.ids)
+
+
 @pytest.mark.parametrize("wrong", [{"step": -1}, {"time": np.nan}, {"time": -1.0}])
 def test_a_start_at_no_step_is_refused(wrong: dict[str, Any]) -> None:
     start = replace(Start.of(a_run(SETUPS["native"]).snapshot()), **wrong)

@@ -75,6 +75,9 @@ def place(i: int, value: float, array: np.ndarray) -> np.ndarray:
         lambda s: Start(s.pos, s.theta, place(149, 1.5, s.activity)),
         lambda s: Start(s.pos[:100], s.theta[:100], s.activity[:100]),
         lambda s: Start(place(7, 1e300, np.float64(s.pos)), s.theta, s.activity),
+        lambda s: dataclasses.replace(s, ids=np.arange(150, dtype=np.int32)[::-1]),
+        lambda s: dataclasses.replace(s, ids=np.arange(-1, 149, dtype=np.int32)),
+        lambda s: dataclasses.replace(s, ids=np.arange(2**31 - 150, 2**31).astype(np.int32)),
     ],
     ids=[
         "NaN place",
@@ -83,6 +86,9 @@ def place(i: int, value: float, array: np.ndarray) -> np.ndarray:
         "activity 1.5",
         "too few rods",
         "a place beyond float32",
+        "falling ids",
+        "an id below 0",
+        "an id beyond int32",
     ],
 )
 def test_a_spoilt_start_is_refused_and_the_run_goes_on(crowd, spoil):

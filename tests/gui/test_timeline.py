@@ -75,11 +75,14 @@ def test_a_live_run_is_replayed_with_the_same_bits(driver, tmp_path):
 def test_a_run_from_arrays_at_a_later_step_is_replayed_with_the_same_bits(driver, tmp_path):
     rng = np.random.default_rng(0)
     start = Start(
-        rng.uniform(-40, 80, (90, 2)), rng.uniform(-9, 9, 90), rng.random(90), 1234, 5.5
+        rng.uniform(-40, 80, (90, 2)), rng.uniform(-9, 9, 90), rng.random(90), 1234, 5.5,
+        np.arange(5, 95, dtype=np.int32),
     )  # fmt: skip
     driver.set(k_cc=1.0)
     path = recorded(driver, begun(driver, start), tmp_path / "run.gsd")
-    assert load(sidecar(path)).head.start.step == 1234
+    kept = load(sidecar(path)).head.start
+    assert kept.step == 1234
+    np.testing.assert_array_equal(kept.ids, start.ids)
     assert replayed(sidecar(path)) == [True] * 12
 
 

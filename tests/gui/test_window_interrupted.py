@@ -39,7 +39,9 @@ def rod(window, row: int) -> tuple[float, float]:
 
 
 def done(window):
-    until(lambda: not window.session._strokes and window.frame.number == window._acknowledged)
+    until(
+        lambda: not window.session._strokes and window.frame.number == window.showing.acknowledged
+    )
 
 
 def push(window):
@@ -127,6 +129,20 @@ def test_a_picked_rod_is_let_go_with_its_run(window):
     take(window, "N")
     assert window.tools.picking.rod is None
     shown(window)
+
+
+def test_a_picked_rod_is_the_same_one_in_a_branch(window):
+    take(window, "D")
+    drag(window, rod(window, 3))
+    done(window)
+    before = window.frame.snapshot
+    step(window)
+    window.tools.picking.pick(int(before.ids[100]))
+    window.scrubber.move(window.scrubber.past.find(before.step))
+    window._go_on()
+    shown(window)
+    (mark,) = window.tools.picking.marks()
+    assert (mark.x, mark.y) == tuple(float(part) for part in before.pos[100])
 
 
 def test_undo_leaves_nothing_to_be_applied(window):
