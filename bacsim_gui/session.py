@@ -225,7 +225,7 @@ class Session(SessionBuilds):
         self.changed.emit()
 
     def _take_over(self, problem: Problem, order: Wanted) -> None:
-        """Adopt what the engine has, but for live parameters that were edited since `order`."""
+        """Adopt what the engine has, but for what acts at once and was edited since `order`."""
         if problem.setup is None:
             self._built_failed = True
         elif problem.params is not None and problem.seed is not None:
@@ -234,7 +234,9 @@ class Session(SessionBuilds):
                 for f in schema.PARAM_FIELDS
                 if getattr(self.params, f.name) != getattr(order.params, f.name)
             }
-            self.setup, self.seed, self.obstacles = problem.setup, problem.seed, problem.obstacles
+            self.setup, self.seed = problem.setup, problem.seed
+            if self.obstacles == order.obstacles:
+                self.obstacles = problem.obstacles
             self.params = replace(problem.params, **edited)
 
     def set_plotted(self, names: tuple[str, ...]) -> None:

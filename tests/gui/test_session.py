@@ -14,6 +14,7 @@ from bacsim_gui.session import Session
 from bacsim_gui.session_values import REFUSED_SECONDS
 from bacsim_gui.view import View
 from engine import schema
+from engine.obstacle import Obstacle
 from engine.params import Setup
 from engine.snapshot import Snapshot
 
@@ -211,6 +212,16 @@ def test_what_was_edited_after_the_engine_had_failed_stands(session):
     session.engine_failed(Problem("No memory.", None, 1, False, *had, followed))
     assert session.setup == had[0]
     assert session.params == replace(had[1], F_prop=3.0)
+
+
+def test_an_obstacle_that_was_set_after_the_engine_had_failed_stands(session):
+    session.begin()
+    followed, had = session.wanted, (session.setup, session.params, session.seed)
+    session.set_obstacles([Obstacle(3.0, 4.0, radius=1.0)])
+    session.engine_failed(Problem("It failed.", None, 1, False, *had, followed))
+    assert session.obstacles == (Obstacle(3.0, 4.0, radius=1.0),)
+    session.engine_failed(Problem("It failed.", None, 2, False, *had, session.wanted))
+    assert session.obstacles == ()
 
 
 def test_a_failure_of_what_was_replaced_meanwhile_takes_nothing_back(session):
