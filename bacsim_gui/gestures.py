@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from bacsim_gui.edits import Stroke
 from bacsim_gui.session import Session
-from bacsim_gui.shapes import Shape
+from bacsim_gui.shapes import Shape, with_copies
 from bacsim_gui.undo import Undo
 from engine.obstacle import Obstacle
 from engine.snapshot import Snapshot
@@ -59,7 +59,10 @@ class Gesture:
 
     def marks(self, at: Place) -> tuple[Shape, ...]:
         """What to outline."""
-        return (Shape(*at, radius=self.bench.radius, outline=True),)
+        box = self.bench.session.params.space_size
+        x, y = (part % box for part in at)
+        ring = Shape(x, y, radius=self.bench.radius, outline=True)
+        return tuple(with_copies(ring, box))
 
 
 class Hand(Gesture):
@@ -235,17 +238,19 @@ class Placing(Gesture):
         return Obstacle(x, y, radius=min(radius, half)) if radius >= least else None
 
     def marks(self, at: Place) -> tuple[Shape, ...]:  # noqa: D102
+        box = self.bench.session.params.space_size
         if self.held and self._moves is None:
             made = self._made()
-            return () if made is None else (outline(made),)
+            return () if made is None else outlines(made, box)
         obstacles = self.bench.session.obstacles
         hit = self._moves if self.held else obstacle_at(self.bench.session, at)
-        return () if hit is None or hit >= len(obstacles) else (outline(obstacles[hit]),)
+        return () if hit is None or hit >= len(obstacles) else outlines(obstacles[hit], box)
 
 
-def outline(one: Obstacle) -> Shape:
-    """The mark around an obstacle."""
-    return Shape(one.x, one.y, one.width / 2, one.height / 2, one.radius, outline=True)
+def outlines(one: Obstacle, box: float) -> tuple[Shape, ...]:
+    """The marks around an obstacle and its copies across the edges of the box."""
+    shape = Shape(one.x, one.y, one.width / 2, one.height / 2, one.radius, outline=True)
+    return tuple(with_copies(shape, box))
 
 
 def obstacle_at(session: Session, at: Place) -> int | None:

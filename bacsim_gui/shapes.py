@@ -32,18 +32,22 @@ class Shape(NamedTuple):
 
 def obstacle_shapes(scene: Scene) -> tuple[Shape, ...]:
     """The obstacles of a scene, with their copies across the edges of the periodic box."""
-    return tuple(_with_copies(scene))
+    return tuple(
+        shape
+        for x, y, width, height, radius in scene.obstacles
+        for shape in with_copies(Shape(x, y, width / 2, height / 2, radius), scene.space_size)
+    )
 
 
-def _with_copies(scene: Scene) -> Iterator[Shape]:
-    box = scene.space_size
-    for x, y, width, height, radius in scene.obstacles:
-        (half_width, xs), (half_height, ys) = (
-            _along(at, side / 2, radius, box) for at, side in ((x, width), (y, height))
-        )
-        for at_x in xs:
-            for at_y in ys:
-                yield Shape(at_x, at_y, half_width, half_height, radius)
+def with_copies(shape: Shape, box: float) -> Iterator[Shape]:
+    """The shape, not turned, and its copies across the edges of a periodic box."""
+    (half_width, xs), (half_height, ys) = (
+        _along(at, half, shape.radius, box)
+        for at, half in ((shape.x, shape.half_width), (shape.y, shape.half_height))
+    )
+    for x in xs:
+        for y in ys:
+            yield shape._replace(x=x, y=y, half_width=half_width, half_height=half_height)
 
 
 def _along(at: float, half: float, radius: float, box: float) -> tuple[float, list[float]]:

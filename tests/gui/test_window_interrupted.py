@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Tools and undo where something comes between: another run, an earlier state, a dialog."""
 
+import numpy as np
 import pytest
 from PyQt6.QtCore import QPoint, Qt, QTimer
 from PyQt6.QtTest import QTest
 from PyQt6.QtWidgets import QApplication, QStyle, QStyleOptionSlider
 
 from bacsim_gui.undo import TOGETHER_SECONDS
+from engine.obstacle import Obstacle
 from tests.gui.events import live, until
 from tests.gui.windows import begin, drag, let_go, pixel, shown, step
 
@@ -143,6 +145,25 @@ def test_a_picked_rod_is_the_same_one_in_a_branch(window):
     shown(window)
     (mark,) = window.tools.picking.marks()
     assert (mark.x, mark.y) == tuple(float(part) for part in before.pos[100])
+
+
+def test_marks_are_seen_on_both_sides_of_an_edge(window):
+    box = window.session.params.space_size
+    window.session.set_obstacles([Obstacle(box - 1.0, box / 2, radius=6.0)])
+    for letter, y in ("O", 0.5 * box), ("D", 0.2 * box):
+        take(window, letter)
+        plain = window.canvas.grab().astype(int)
+        QTest.mouseMove(window.canvas.native, pixel(window, 1.0, y))
+        until(lambda: window.canvas._marks)
+        live(0.05)
+        changed = np.abs(window.canvas.grab() - plain).max(axis=2) > 50
+        columns = np.flatnonzero(changed.any(axis=0))
+        ratio = window.canvas.native.devicePixelRatioF()
+        edges = [pixel(window, x, 0.0).x() * ratio for x in (0.3 * box, 0.7 * box)]
+        assert columns.min() < edges[0]
+        assert columns.max() > edges[1]
+        window.tools.left()
+        live(0.05)
 
 
 def test_undo_leaves_nothing_to_be_applied(window):
