@@ -116,7 +116,7 @@ def test_a_picked_rod_is_told_of_and_outlined(window):
     speed = float(card.figures.text("speed").removesuffix(" l/t"))
     way = snapshot.pos[row].astype(float) - window.scrubber.before(snapshot).pos[row]
     assert speed == pytest.approx(np.hypot(*way) / snapshot.params.dt, rel=0.01)
-    around = pixel(window, x, y)
+    around = pixel(window, x, y) * window.canvas.native.devicePixelRatioF()
     near = np.s_[around.y() - 20 : around.y() + 20, around.x() - 20 : around.x() + 20]
     assert np.any(window.canvas.grab()[near] != before[near])
     assert not window.session.running
