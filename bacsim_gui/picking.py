@@ -28,7 +28,8 @@ _IN_SIGHT, _NEAR = 24.0, 1.5
 class Picking(QObject):
     """Holds the id of the rod that is picked. `changed` says that it is another, or none.
 
-    `shown` gives the state in the picture, and `before` the one that was kept before a state.
+    `shown` gives the state in the picture, `before` the one that was kept before a state, and
+    `thinned` whether rods are missing in it.
     """
 
     changed = pyqtSignal()
@@ -36,8 +37,10 @@ class Picking(QObject):
     def __init__(
         self, canvas: RodCanvas, card: RodCard,
         shown: Callable[[], Snapshot | None], before: Callable[[Snapshot], Snapshot | None],
+        thinned: Callable[[], bool],
     ) -> None:  # fmt: skip
         super().__init__()
+        self._thinned = thinned
         self._before = before
         self._canvas, self._card, self._shown = canvas, card, shown
         self.rod: int | None = None
@@ -87,7 +90,7 @@ class Picking(QObject):
         x, y, theta, activity = (float(part) for part in snapshot.rods[row])
         self._card.show_rod(RodShown(
             self.rod, (x, y), math.degrees(theta) % 360, activity, self._speed(snapshot, row),
-            contacts_of(snapshot, row), self.following,
+            None if self._thinned() else contacts_of(snapshot, row), self.following,
         ))  # fmt: skip
 
     def _speed(self, snapshot: Snapshot, row: int) -> float | None:

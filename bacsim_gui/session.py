@@ -253,6 +253,6 @@ class Session(SessionBuilds):
             running=self.running, K=self.K, auto=self.auto, fps=self.fps,
             extra_steps=self._extra_steps, movie=self.movie, trace=self._trace, save=self._save,
             view=self.movie_view, cancel=self._cancel, failures=self._failures,
-            measures=measures, looking=self.looking if measures and not self._thinned else None,
+            measures=measures, looking=self.looking if measures and not self.thinned else None,
             drawing=self.drawing, draw_every=self.draw_every,
         )  # fmt: skip

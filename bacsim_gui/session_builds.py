@@ -106,6 +106,11 @@ class SessionBuilds(SessionValues):
 
     # Earlier states
 
+    @property
+    def thinned(self) -> bool:
+        """Whether what is looked at lacks rods."""
+        return self.looking is not None and self._thinned
+
     def look_back(
         self, snapshot: Snapshot, run: Run | None = None, *, thinned: bool = False
     ) -> None:

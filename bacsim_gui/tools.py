@@ -68,7 +68,9 @@ class Tools(QObject):
     ) -> None:  # fmt: skip
         super().__init__(window)
         self._session, self._canvas = session, canvas
-        self.picking = Picking(canvas, RodCard(canvas.native), shown, before)
+        self.picking = Picking(
+            canvas, RodCard(canvas.native), shown, before, lambda: session.thinned
+        )
         self._bench = Bench(session, undo, shown, self.told.emit)
         self._relative = BRUSH
         self._at: Place | None = None

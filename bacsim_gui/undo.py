@@ -20,6 +20,8 @@ from engine.snapshot import Snapshot
 # Edits of the same values that follow each other so quickly are one: typing, or a held key.
 TOGETHER_SECONDS = 0.8
 MOST = 200
+# What the states to go back to may take: the oldest make room for new ones.
+MOST_BYTES = 256 << 20
 # The builds after which a state of before is still one of this run.
 _SAME_RUN = ("earlier state",)
 # The builds that keep the values, but not the run.
@@ -75,20 +77,29 @@ class RodEdit(QUndoCommand):
 
     def __init__(self, undo: Undo, text: str, before: Snapshot) -> None:
         super().__init__(f"{text} at step {before.step:,}")
-        self._undo, self._before = undo, before
+        self._undo = undo
+        self._before: Snapshot | None = before
+        self.bytes = before.rods.nbytes
         self.strokes: list[Stroke] = []
         self._done = True
 
     def undo(self) -> None:  # noqa: D102
         self._done = False
-        self._undo.go_back(self._before)
-        self._undo.told.emit(BACK_AT.format(self._before.step))
+        if self._before is not None:
+            self._undo.go_back(self._before)
+            self._undo.told.emit(BACK_AT.format(self._before.step))
 
     def redo(self) -> None:  # noqa: D102
         if not self._done:
             self._done = True
             for stroke in self.strokes:
                 self._undo.session.stroke(stroke)
+
+    def give_up(self) -> None:
+        """Keep no state to go back to."""
+        self.setObsolete(True)
+        self._before = None
+        self.strokes = []
 
 
 class Undo(QObject):
@@ -156,7 +167,18 @@ class Undo(QObject):
         """
         made = RodEdit(self, text, before)
         self.stack.push(made)
+        self._make_room()
         return made.strokes
+
+    def _make_room(self) -> None:
+        """Give up the oldest states where all of them take more than they may."""
+        left = MOST_BYTES
+        for at in reversed(range(self.stack.index())):
+            command = self.stack.command(at)
+            if isinstance(command, RodEdit) and not command.isObsolete():
+                left -= command.bytes
+                if left < 0 and at < self.stack.index() - 1:
+                    command.give_up()
 
     def go_back(self, before: Snapshot) -> None:
         """Go on from an earlier state, as a branch."""
@@ -193,7 +215,7 @@ class Undo(QObject):
             for at in range(self.stack.count()):
                 command = self.stack.command(at)
                 if isinstance(command, RodEdit):
-                    command.setObsolete(True)
+                    command.give_up()
             self.changed.emit()
         else:
             self.stack.clear()

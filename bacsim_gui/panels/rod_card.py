@@ -21,7 +21,7 @@ class RodShown(NamedTuple):
     heading: float = 0.0
     activity: float = 0.0
     speed: float | None = None
-    contacts: int = 0
+    contacts: int | None = 0
     following: bool = False
 
 
@@ -81,7 +81,8 @@ class RodCard(QFrame):
             speed = "–" if shown.speed is None else f"{shown.speed:.3g} l/t"
             put("speed", speed, "How fast it went since the picture before this one.")
             put("activity", f"{shown.activity:.2f}", "From 0, passive, to 1, active.")
-            put("contacts", f"{shown.contacts}", MEASURES["contacts"].doc)
+            contacts = "–" if shown.contacts is None else f"{shown.contacts}"
+            put("contacts", contacts, MEASURES["contacts"].doc)
         self._place()
 
     def event(self, e: QEvent | None) -> bool:  # noqa: D102

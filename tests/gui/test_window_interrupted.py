@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Tools and undo where something comes between: another run, an earlier state, a dialog."""
 
+import json
+
 import numpy as np
 import pytest
 from PyQt6.QtCore import QPoint, Qt, QTimer
@@ -8,7 +10,9 @@ from PyQt6.QtTest import QTest
 from PyQt6.QtWidgets import QApplication, QStyle, QStyleOptionSlider
 
 from bacsim_gui.undo import TOGETHER_SECONDS
+from engine import schema
 from engine.obstacle import Obstacle
+from engine.storage.trajectory import TrajectoryWriter
 from tests.gui.events import live, until
 from tests.gui.windows import begin, drag, let_go, pixel, shown, step
 
@@ -145,6 +149,46 @@ def test_a_picked_rod_is_the_same_one_in_a_branch(window):
     shown(window)
     (mark,) = window.tools.picking.marks()
     assert (mark.x, mark.y) == tuple(float(part) for part in before.pos[100])
+
+
+def test_old_states_make_room_in_undo(window, monkeypatch):
+    monkeypatch.setattr("bacsim_gui.undo.MOST_BYTES", 2 * window.shown.rods.nbytes + 100)
+    counts = []
+    for row in range(4):
+        counts.append(window.frame.snapshot.n)
+        take(window, "A")
+        drag(window, rod(window, row))
+        done(window)
+        if row == 1:
+            window.session.edit("F_prop", 3.0)
+    for wanted in counts[:1:-1]:
+        undo(window)
+        shown(window)
+        assert window.frame.snapshot.n == wanted
+    # Of those before no state is left, but the value goes back.
+    undo(window)
+    assert window.session.params.F_prop == 8.0
+    assert window.undo.undo_text == ""
+    undo(window)
+    assert window.frame.snapshot.n == counts[2]
+
+
+def test_contacts_are_not_told_where_rods_are_missing(window, tmp_path):
+    path = tmp_path / "few.gsd"
+    about = {
+        "parameters": json.dumps(schema.to_mapping(window.session.setup, window.session.params)),
+        "seed": "1",
+    }
+    with TrajectoryWriter(path, about, rods=50) as file:
+        file.write(window.shown)
+    window.files.open(path)
+    until(lambda: window.session.looking is not None)
+    assert window.session.thinned
+    window.tools.picking.pick(int(window.shown.ids[3]))
+    figures = window.tools.picking._card.figures
+    assert figures.text("contacts") == "–"
+    window.session.look_at_now()
+    assert figures.text("contacts") != "–"
 
 
 def test_marks_are_seen_on_both_sides_of_an_edge(window):
