@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The engine's pure functions, called from tests with plain NumPy arrays.
 
-One compiled program for each number of rods and kernel, shared by all tests of the session; the
-parameters are traced, as in the program that users run.
+One compiled program for each kernel and each of few sizes of arrays, shared by all tests of the
+session; the parameters are traced, as in the program that users run.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ KERNEL_NAMES = tuple(
     name for name in sorted(KERNELS) if name != "native" or library.native().target
 )
 
-# Places without a rod, which every kernel must leave alone.
+# Places without a rod, which every kernel must leave alone: so many at least.
 SPARE = 3
+SIZES = (8, 104, 336)
 
 
 def single(rods: Rods, params: SimpleNamespace) -> Rods:
@@ -47,22 +48,27 @@ def params_of(values: SimpleNamespace) -> Params:
     return Params(**{name: float(np.float32(value)) for name, value in vars(values).items()})
 
 
-def room_for(n: int, kernel: str) -> Capacity:
-    """Room for `n` rods, a few more, and as many neighbours and candidates as there may be."""
-    chunk = NATIVE_CHUNK if kernel == "native" else n + SPARE
-    size = -(-(n + SPARE) // chunk) * chunk
+def room_for(n: int, kernel: str, sizes: tuple[int, ...] = SIZES) -> Capacity:
+    """Room for `n` rods, a few more, and as many neighbours and candidates as there may be.
+
+    Of the first of `sizes` that will do, or of just that size.
+    """
+    size = next((size for size in sizes if size >= n + SPARE), n + SPARE)
+    chunk = NATIVE_CHUNK if kernel == "native" else size
+    size = -(-size // chunk) * chunk
     candidates = 0 if kernel == "native" else -(-size // 32) * 32
     return Capacity(size, size // chunk, -(-size // 8) * 8, candidates)
 
 
 def state_of(
-    rods: Rods, params: Params, kernel: str = "naive", step: int = 0, seed: int = 0
-) -> State:
+    rods: Rods, params: Params, kernel: str = "naive", step: int = 0, seed: int = 0,
+    sizes: tuple[int, ...] = SIZES,
+) -> State:  # fmt: skip
     """`rods` as a State on the device, with room for a few more and a list if `kernel` needs one.
 
     The room for neighbours is that of any two of them.
     """
-    room = room_for(len(rods.theta), kernel)
+    room = room_for(len(rods.theta), kernel, sizes)
     start = Start(rods.pos, rods.theta, rods.activity)
     return to_device(start, params, room, listed=is_listed(kernel), step=step, seed=seed)
 
@@ -89,9 +95,9 @@ def _sums(kernel: str):
     return jax.jit(sums)
 
 
-def kernel_sums(kernel: str, rods: Rods, params: Params) -> Sums:
+def kernel_sums(kernel: str, rods: Rods, params: Params, sizes: tuple[int, ...] = SIZES) -> Sums:
     """The kernel's sums as float64 NumPy."""
-    sums, row = _sums(kernel)(state_of(rods, params, kernel), pack(params))
+    sums, row = _sums(kernel)(state_of(rods, params, kernel, sizes=sizes), pack(params))
     n = len(rods.theta)
     empty = [np.asarray(values)[n:] for values in sums]
     assert not any(values.any() for values in empty), "an empty place took part"
