@@ -123,7 +123,7 @@ def test_other_rods_or_another_kernel_compile_once_and_say_why(cold_compiles):
     first = driver.stats
     assert first.compiles == 1
     assert first.last.reason == "first start"
-    assert first.last.cache in ("hit", "miss")  # the tests have one
+    assert first.last.cache == "off"
     assert first.compile_seconds == pytest.approx(first.last.seconds)
 
     with compile_events() as seen:
