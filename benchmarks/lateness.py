@@ -29,7 +29,7 @@ from bacsim_gui.flags import PlainParser, number, whole
 from benchmarks.checks import LONGEST, writable
 
 if TYPE_CHECKING:
-    from benchmarks.lateness_cases import Bench, Tenth
+    from benchmarks.lateness_cases import Bench, Part
     from benchmarks.watch import Seen
 
 PIPE_WIDTH = 132
@@ -71,7 +71,7 @@ def _pace(parts: "Sequence[Seen]") -> tuple[str, str, str]:
     return ("; ".join(painting), *(f"{pace:.3g}" if pace else "–" for pace in paces))
 
 
-def table_of_tenths(tenths: "Sequence[Tenth]", minutes: float, rods: int) -> Table:
+def table_of_parts(parts: "Sequence[Part]", minutes: float, rods: int) -> Table:
     """How a long run went, in parts."""
     table = Table(title=f"{rods:,} rods for {minutes:g} minutes")
     for name in (
@@ -81,13 +81,14 @@ def table_of_tenths(tenths: "Sequence[Tenth]", minutes: float, rods: int) -> Tab
         table.add_column(name, justify="right")
     from benchmarks.watch import percentile
 
-    for part, tenth in enumerate(tenths, 1):
-        seen = tenth.seen
+    names = [f"{minutes * part / (len(parts) - 2):.3g}" for part in range(1, len(parts) - 1)]
+    for name, one in zip(("at rest", *names, "at rest"), parts, strict=True):
+        seen = one.seen
+        paces = [pace / seen.seconds for pace in (seen.frames, seen.steps)]
         table.add_row(
-            f"{minutes * part / len(tenths):.3g}", f"{seen.frames / seen.seconds:.1f}",
-            f"{seen.steps / seen.seconds:.0f}",
+            name, *(f"{pace:.1f}" if pace else "–" for pace in paces),
             f"{percentile(seen.late, 0.99):.1f}, {max(seen.late):.1f}",
-            f"{tenth.memory / MIB:.0f}", f"{tenth.past / MIB:.0f}",
+            f"{one.memory / MIB:.0f}", f"{one.past / MIB:.0f}",
         )  # fmt: skip
     return table
 
@@ -134,9 +135,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     load = [os.getloadavg()[0]]
     with tempfile.TemporaryDirectory() as folder, a_bench(plan, Path(folder)) as bench:
         if asked.minutes is not None:
-            tenths = bench.long_run(asked.minutes)
-            console.print(table_of_tenths(tenths, asked.minutes, plan.plotted))
-            found = [tenth.figures() for tenth in tenths]
+            parts = bench.long_run(asked.minutes)
+            console.print(table_of_parts(parts, asked.minutes, plan.plotted))
+            found = [one.figures() for one in parts]
         else:
             bench.take_rounds(asked.only, asked.rounds)
             console.print(table_of(bench))

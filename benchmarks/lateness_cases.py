@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from PyQt6 import sip
 from PyQt6.QtWidgets import QApplication
 
 from bacsim_gui import theme
@@ -47,7 +48,7 @@ SMALL = Plan(
 
 
 @dataclass(frozen=True)
-class Tenth:
+class Part:
     """A part of a long run; bytes of memory at its end, and of them those of earlier states."""
 
     seen: Seen
@@ -81,17 +82,18 @@ class Bench:
             for name, (seen, idle) in self.seen.items()
         }
 
-    def long_run(self, minutes: float) -> list[Tenth]:
-        """Run for so long, with the live plots in sight."""
+    def long_run(self, minutes: float) -> list[Part]:
+        """Run for so long, with the live plots in sight; before the first part and last, a rest."""
         self._load(self._plan.plotted)
         self._window.arrangement.show_panel(self._window.plots)
+        found = [self._part(self._rest())]
         self._run()
-        tenths, process = [], psutil.Process()
-        for _ in range(PARTS):
-            seen = self._watch.look(60 * minutes / PARTS)
-            past = self._window.scrubber.past.bytes
-            tenths.append(Tenth(seen, process.memory_info().rss, past))
-        return tenths
+        found += [self._part(self._watch.look(60 * minutes / PARTS)) for _ in range(PARTS)]
+        return [*found, self._part(self._rest())]
+
+    def _part(self, seen: Seen) -> Part:
+        past = self._window.scrubber.past.bytes
+        return Part(seen, psutil.Process().memory_info().rss, past)
 
     def start(self) -> None:
         """The first seconds: JAX is loaded, the first program compiled."""
@@ -226,3 +228,5 @@ def a_bench(plan: Plan, folder: Path) -> Iterator[Bench]:
     finally:
         window.close()
         watch.until(lambda: not window.isVisible())
+        # PyQt's own end of a process would crash.
+        sip.delete(window)

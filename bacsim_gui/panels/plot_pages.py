@@ -74,8 +74,8 @@ class PlotPage(pg.GraphicsLayoutWidget):
 
     def add(self, left: str, bottom: str = "") -> pg.PlotItem:
         """Another plot below the others."""
-        plot = self.ci.addPlot(row=len(self.plots), col=0)
-        plot.setMenuEnabled(False)
+        # Without its menu, whose widgets take as long to build as the plot.
+        plot = self.ci.addPlot(row=len(self.plots), col=0, enableMenu=False)
         plot.hideButtons()
         for side in ("left", "bottom"):
             plot.getAxis(side).enableAutoSIPrefix(False)
