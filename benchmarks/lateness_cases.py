@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from PyQt6 import sip
 from PyQt6.QtWidgets import QApplication
 
 from bacsim_gui import theme
@@ -228,5 +227,3 @@ def a_bench(plan: Plan, folder: Path) -> Iterator[Bench]:
     finally:
         window.close()
         watch.until(lambda: not window.isVisible())
-        # PyQt's own end of a process would crash.
-        sip.delete(window)
