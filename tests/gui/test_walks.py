@@ -12,6 +12,5 @@ pytestmark = pytest.mark.gl
 @pytest.mark.parametrize("walk", walks.WALKS, ids=lambda walk: walk.__name__)
 def test_a_walk_arrives(walk, one_window, tmp_path):
     begin(one_window)
-    one_window.canvas.reset_view()
     walk(one_window, tmp_path, lambda name: None)
     assert one_window.session.problem is None

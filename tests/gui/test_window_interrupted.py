@@ -26,9 +26,6 @@ LEFT = Qt.MouseButton.LeftButton
 def window(one_window):
     """The window, paused at the start of its preset, with no tool in the hand."""
     begin(one_window)
-    one_window.tools.picking.pick(None)
-    one_window.tools.choose("move")
-    one_window.canvas.reset_view()
     return one_window
 
 

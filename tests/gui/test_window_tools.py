@@ -27,9 +27,6 @@ CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModi
 def window(one_window):
     """The window, paused at the start of its preset, with no tool in the hand."""
     begin(one_window)
-    one_window.tools.picking.pick(None)
-    one_window.tools.choose("move")
-    one_window.canvas.reset_view()
     return one_window
 
 

@@ -36,8 +36,11 @@ def a_window(qapp, folder: Path, **options):
 
 
 def begin(window):
-    """Pause the window at the start of its preset."""
+    """Pause the window at the start of its preset, with no tool in the hand."""
     window.session.set_running(False)
+    window.tools.picking.pick(None)
+    window.tools.choose("move")
+    window.canvas.reset_view()
     window.session.load_run(load_preset("swarming", rods=RODS), "swarming")
     shown(window)
     window.activateWindow()
