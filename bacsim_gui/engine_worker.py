@@ -13,6 +13,7 @@ from bacsim_gui import __version__
 from bacsim_gui.edits import Edit, alike, apply, edit_for, edit_of
 from bacsim_gui.engine_frames import Frames
 from bacsim_gui.engine_recordings import MovieError, OpenRecording, Recordings
+from bacsim_gui.loading import load_jaxlib
 from bacsim_gui.pace import AutoSteps
 from bacsim_gui.seam import Build, Movie, Problem, Save, Seam, Trace, Wanted
 from bacsim_gui.timeline import Head, Timeline, TimelineError
@@ -135,6 +136,7 @@ class Worker:
         return False
 
     def _start_jax(self) -> None:
+        load_jaxlib()
         import jax
 
         device = jax.devices()[0]

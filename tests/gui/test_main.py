@@ -98,6 +98,19 @@ def test_the_window_does_not_wait_for_what_it_does_not_need():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the import does it")
+def test_the_library_of_jax_is_loaded_before_jax_is():
+    code = (
+        "from pathlib import Path; from bacsim_gui.loading import LIBRARY, load_jaxlib\n"
+        "import sys; loaded = lambda: LIBRARY in Path('/proc/self/maps').read_text()\n"
+        "assert not loaded(); load_jaxlib(); assert loaded(); assert 'jaxlib' not in sys.modules\n"
+        "before = Path('/proc/self/maps').read_text().count(LIBRARY); import jax; jax.devices()\n"
+        "assert Path('/proc/self/maps').read_text().count(LIBRARY) == before"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.gl
 def test_it_leaves_after_so_many_frames_with_a_picture_of_the_window(tmp_path):
     config, picture = tmp_path / "mine.toml", tmp_path / "window.png"
