@@ -44,6 +44,7 @@ def begin(window):
     window.session.load_run(load_preset("swarming", rods=RODS), "swarming")
     shown(window)
     window.activateWindow()
+    until(window.isActiveWindow)  # else its keys do nothing
 
 
 def shown(window):
