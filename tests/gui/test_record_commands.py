@@ -20,19 +20,20 @@ from engine.storage.trajectory import Trajectory
 from tests.gui.conftest import decoded, without_display
 
 ROOT = Path(__file__).parents[2]
-# Runs the command lines that are given as JSON in one process; says status and errors of each.
+# Runs the command lines that are given as JSON in one process; says status, output and errors of
+# each.
 MANY = """
 import contextlib, io, json, sys
 from bacsim_gui import cli
 found = []
 for argv in json.loads(sys.argv[1]):
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             status = cli.main(argv)
         except SystemExit as leaving:
             status = leaving.code
-    found.append([status, said.getvalue()])
+    found.append([status, out.getvalue(), err.getvalue()])
 sys.stderr.write(json.dumps(found))
 """
 SMALL = ("--preset", "swarming", "--rods", "120")
@@ -51,12 +52,12 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def bacsim(environment, folder):
-    def run(*argv: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+    def run(*argv: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "bacsim_gui.cli", *argv]
         done = subprocess.run(
             command, env=environment, cwd=folder, capture_output=True, text=True, check=False
         )
-        assert done.returncode == status, done.stderr + done.stdout
+        assert done.returncode == 0, done.stderr + done.stdout
         return done
 
     return run
@@ -70,6 +71,18 @@ def many(environment, folder):
             command, env=environment, cwd=folder, capture_output=True, text=True, check=True
         )
         return json.loads(done.stderr.splitlines()[-1])
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def all_of(many):
+    """What commands put out that succeed one after the other, in one process."""
+
+    def run(*lines: tuple[str, ...]) -> list[str]:
+        done = many(*lines)
+        assert [status for status, *_ in done] == [0] * len(lines), done
+        return [out for _, out, _ in done]
 
     return run
 
@@ -113,20 +126,22 @@ def test_a_run_leaves_trajectory_table_checkpoint_and_timeline(bacsim, ran):
     assert [e.kind for e in timelines.load(ran / "run.gsd.timeline").events].count("frame") == 5
 
 
-def test_a_run_goes_on_from_its_checkpoint_with_the_same_bits(bacsim, ran):
-    bacsim("run", "--resume", "run.bacsim", "--steps", "100", "--every", "50", "--out", "on.gsd")
-    bacsim("run", *SMALL, "--steps", "300", "--every", "50", "--out", "whole.gsd")
+def test_a_run_goes_on_from_its_checkpoint_with_the_same_bits(all_of, ran):
+    *_, said = all_of(
+        ("run", "--resume", "run.bacsim", "--steps", "100", "--every", "50", "--out", "on.gsd"),
+        ("run", *SMALL, "--steps", "300", "--every", "50", "--out", "whole.gsd"),
+        ("replay", "on.gsd"),
+    )
+    assert "3 recorded states, every one with the same bits" in said
     with Trajectory(ran / "on.gsd") as on, Trajectory(ran / "whole.gsd") as whole:
         assert [frame.step for frame in on] == [200, 250, 300]
         for at, frame in enumerate(on):
             np.testing.assert_array_equal(frame.rods, whole[at + 4].rods)
-    done = bacsim("replay", "on.gsd")
-    assert "3 recorded states, every one with the same bits" in done.stdout
 
 
 def test_a_resumed_run_takes_live_parameters_and_no_others(many, ran):
     line = ("run", "--resume", "run.bacsim", "--steps", "10", "--every", "10")
-    (taken, _), (refused, said) = many(
+    (taken, *_), (refused, _, said) = many(
         (*line, "--F_prop", "3", "--out", "slow.gsd"), (*line, "--rods", "50", "--out", "x.gsd")
     )
     assert (taken, refused) == (0, 2)
@@ -138,14 +153,14 @@ def test_a_resumed_run_takes_live_parameters_and_no_others(many, ran):
 def test_files_that_are_there_are_kept(many, ran):
     before = {name: (ran / name).read_bytes() for name in ("run.gsd", "run.csv", "run.bacsim")}
     line = ("run", *SMALL, "--steps", "10")
-    (first, said), *others = many(
+    (first, *said), *others = many(
         (*line, "--out", "run.gsd"), (*line, "--observables", "run.csv"),
         (*line, "--checkpoint", "run.bacsim"),
     )  # fmt: skip
     assert first == 0
-    assert "run-2.gsd" in said
-    assert "run.gsd is taken" in said
-    for status, said in others:
+    assert "run-2.gsd" in "".join(said)
+    assert "run.gsd is taken" in "".join(said)
+    for status, _, said in others:
         assert status == 2
         assert "exists already" in said
     assert before == {name: (ran / name).read_bytes() for name in before}
@@ -193,39 +208,45 @@ FAILED = {
 def test_what_a_command_line_cannot_mean_is_refused_in_one_line(many, ran):
     (ran / "other.txt").write_text("of another program")
     asked = {**REFUSED, **FAILED}
-    for (argv, says), (status, said) in zip(asked.items(), many(*asked), strict=True):
+    for (argv, says), (status, out, said) in zip(asked.items(), many(*asked), strict=True):
         assert says in said, (argv, said)
+        assert out == "", (argv, out)
         # A run that was begun has said so.
         assert len(said.splitlines()) == 1 + said.startswith("Swarming"), said
         assert status == (2 if argv in REFUSED else 1), argv
     assert not list(ran.glob("a.*"))
 
 
-def test_show_tells_what_each_file_holds(bacsim, ran, filmed):
-    told = bacsim("show", "run.gsd").stdout
-    assert "frames             5" in told
-    assert "record: file = run.gsd" in told
-    told = bacsim("show", "run.bacsim").stdout
-    assert "step               200" in told
-    assert "--resume run.bacsim" in told
-    bacsim("run", "--resume", "run.bacsim", "--steps", "10", "--F_prop", "3", "--checkpoint",
-           "on.bacsim")  # fmt: skip
-    told = bacsim("show", "on.bacsim").stdout
-    assert "{'step': 200, 'set': {'F_prop': 3.0}}" in told
-    told = bacsim("show", "small.mp4.timeline").stdout
-    assert "the last at step" in told
-    movie = json.loads(bacsim("show", "small.mp4", "--json").stdout)
+def test_show_tells_what_each_file_holds(all_of, ran, filmed):
+    trajectory, kept, _, resumed, timeline, movie = all_of(
+        ("show", "run.gsd"),
+        ("show", "run.bacsim"),
+        ("run", "--resume", "run.bacsim", "--steps", "10", "--F_prop", "3", "--checkpoint",
+         "on.bacsim"),
+        ("show", "on.bacsim"),
+        ("show", "small.mp4.timeline"),
+        ("show", "small.mp4", "--json"),
+    )  # fmt: skip
+    assert "frames             5" in trajectory
+    assert "record: file = run.gsd" in trajectory
+    assert "step               200" in kept
+    assert "--resume run.bacsim" in kept
+    assert "{'step': 200, 'set': {'F_prop': 3.0}}" in resumed
+    assert "the last at step" in timeline
+    movie = json.loads(movie)
     assert movie["command"] == "bacsim render small.mp4.timeline --out small.mp4"
     assert [kind for event in movie["timeline"] for kind in event if kind != "step"] == [
         "record", *["frame"] * 4,
     ]  # fmt: skip
 
 
-def test_a_movie_is_rendered_again_with_the_same_pictures(bacsim, filmed):
-    bacsim("render", "small.mp4", "--out", "again.mp4")
-    bacsim("replay", "small.mp4.timeline", "--out", "small.gsd")
-    bacsim("render", "small.gsd", "--out", "kept.mp4", "--size", "160x120", "--fps", "10",
-           "--quality", "lossless", "--background", "black")  # fmt: skip
+def test_a_movie_is_rendered_again_with_the_same_pictures(all_of, filmed):
+    all_of(
+        ("render", "small.mp4", "--out", "again.mp4"),
+        ("replay", "small.mp4.timeline", "--out", "small.gsd"),
+        ("render", "small.gsd", "--out", "kept.mp4", "--size", "160x120", "--fps", "10",
+         "--quality", "lossless", "--background", "black"),
+    )  # fmt: skip
     first = decoded(filmed / "small.mp4", (160, 120))
     assert len(first) == 4
     assert first.std() > 5
@@ -249,14 +270,20 @@ def test_it_is_rendered_in_another_size_and_with_other_colours(bacsim, filmed):
     assert metadata(filmed / "large.mp4")["source"] == "small.mp4.timeline"
 
 
-def test_a_measure_is_shown_alike_in_movie_replay_and_trajectory(bacsim, filmed):
+def test_a_measure_is_shown_alike_in_movie_replay_and_trajectory(all_of, filmed):
     """Each computes it in another way: along a run, along a replay, from a state in a file."""
     look = ("--color-by", "speed", "--quality", "lossless", "--show-heads")
     where = ("--size", "160x120", "--fps", "10")
-    bacsim("movie", *SMALL, "--seconds", "0.2", *where, *look, "--out", "fast.mp4")
-    bacsim("render", "fast.mp4", "--out", "fast-again.mp4")
-    bacsim("replay", "fast.mp4", "--out", "fast.gsd")
-    bacsim("render", "fast.gsd", "--out", "fast-kept.mp4", *where, *look)
+    field = (*where, "--field", "vorticity", "--no-show-rods")
+    all_of(
+        ("movie", *SMALL, "--seconds", "0.2", *where, *look, "--out", "fast.mp4"),
+        ("render", "fast.mp4", "--out", "fast-again.mp4"),
+        ("replay", "fast.mp4", "--out", "fast.gsd"),
+        ("render", "fast.gsd", "--out", "fast-kept.mp4", *where, *look),
+        ("render", "fast.mp4", "--out", "plain.mp4", "--color-by", "fixed"),
+        ("render", "fast.mp4", "--out", "fast.mp4.png", *field),
+        ("render", "fast.gsd", "--out", "fast.gsd.png", *field),
+    )
     first, again, kept = (
         decoded(filmed / name, (160, 120)).astype(int)
         for name in ("fast.mp4", "fast-again.mp4", "fast-kept.mp4")
@@ -264,11 +291,7 @@ def test_a_measure_is_shown_alike_in_movie_replay_and_trajectory(bacsim, filmed)
     assert len(first) == 2
     np.testing.assert_array_equal(first, again)
     assert np.abs(first - kept).max() <= 6
-    bacsim("render", "fast.mp4", "--out", "plain.mp4", "--color-by", "fixed")
     assert np.abs(first - decoded(filmed / "plain.mp4", (160, 120)).astype(int)).max() > 40
-    field = (*where, "--field", "vorticity", "--no-show-rods")
-    for source in ("fast.mp4", "fast.gsd"):
-        bacsim("render", source, "--out", f"{source}.png", *field)
     turning, kept = (
         np.asarray(Image.open(filmed / f"fast.{kind}.png")).astype(int) for kind in ("mp4", "gsd")
     )
@@ -276,40 +299,50 @@ def test_a_measure_is_shown_alike_in_movie_replay_and_trajectory(bacsim, filmed)
     assert np.abs(turning - kept).max() <= 6
 
 
-def test_no_measure_is_shown_of_rods_whose_neighbours_are_not_in_the_file(bacsim, filmed):
-    bacsim("run", *SMALL, "--steps", "10", "--every", "10", "--keep", "20", "--out", "thin.gsd")
-    bacsim("render", "thin.gsd", "--out", "thin.png", "--color-by", "heading")
-    told = bacsim("render", "thin.gsd", "--out", "no.png", "--color-by", "cluster", status=1)
-    assert "Only one rod in 6 is in thin.gsd" in told.stderr
-    told = bacsim("render", "thin.gsd", "--out", "no.png", "--field", "density", status=1)
-    assert "its density, cannot be known" in told.stderr
+def test_no_measure_is_shown_of_rods_whose_neighbours_are_not_in_the_file(many, filmed):
+    ran, shown, *refused = many(
+        ("run", *SMALL, "--steps", "10", "--every", "10", "--keep", "20", "--out", "thin.gsd"),
+        ("render", "thin.gsd", "--out", "thin.png", "--color-by", "heading"),
+        ("render", "thin.gsd", "--out", "no.png", "--color-by", "cluster"),
+        ("render", "thin.gsd", "--out", "no.png", "--field", "density"),
+    )
+    assert [status for status, *_ in (ran, shown, *refused)] == [0, 0, 1, 1]
+    assert "Only one rod in 6 is in thin.gsd" in refused[0][2]
+    assert "its density, cannot be known" in refused[1][2]
+    assert (filmed / "thin.png").exists()
     assert not (filmed / "no.png").exists()
 
 
-def test_a_name_may_hold_what_ffmpeg_reads_as_something_else(bacsim, filmed):
-    for name in ("12:30 a%d.mp4", "-dash.gif", "http:x.mp4"):
-        bacsim("render", "small.mp4", f"--out={name}", "--size", "64x48")
+def test_a_name_may_hold_what_ffmpeg_reads_as_something_else(all_of, filmed):
+    names = ("12:30 a%d.mp4", "-dash.gif", "http:x.mp4")
+    all_of(*(("render", "small.mp4", f"--out={name}", "--size", "64x48") for name in names))
+    for name in names:
         assert (filmed / name).exists()
 
 
-def test_files_of_one_stem_have_a_timeline_each(bacsim, filmed, ran):
+def test_files_of_one_stem_have_a_timeline_each(all_of, bacsim, filmed, ran):
     """ran and filmed share a folder; here a run and a movie share a name."""
-    bacsim("run", *SMALL, "--seed", "9", "--steps", "20", "--every", "10", "--out", "same.gsd")
-    bacsim("movie", *SMALL, "--seconds", "0.2", "--fps", "10", "--size", "64x48", "--out",
-           "same.mp4")  # fmt: skip
-    movie = json.loads(bacsim("show", "same.mp4", "--json").stdout)
+    *_, shown = all_of(
+        ("run", *SMALL, "--seed", "9", "--steps", "20", "--every", "10", "--out", "same.gsd"),
+        ("movie", *SMALL, "--seconds", "0.2", "--fps", "10", "--size", "64x48", "--out",
+         "same.mp4"),
+        ("show", "same.mp4", "--json"),
+    )  # fmt: skip
+    movie = json.loads(shown)
     assert movie["seed"] == "1"
     assert movie["timeline"][0]["record"]["file"] == "same.mp4"
     (filmed / "same.mp4.timeline").write_text("junk")
     assert "no timeline" in bacsim("show", "same.mp4").stdout
 
 
-def test_one_picture_is_the_last_state(bacsim, filmed):
-    bacsim("render", "small.mp4.timeline", "--out", "last.png", "--size", "200x100")
+def test_one_picture_is_the_last_state(all_of, filmed):
+    _, said = all_of(
+        ("render", "small.mp4.timeline", "--out", "last.png", "--size", "200x100"),
+        ("render", "small.mp4.timeline", "--out", "frames", "--to", "60"),
+    )
     about = metadata(filmed / "last.png")
     assert about["title"] == "Swarming"
-    done = bacsim("render", "small.mp4.timeline", "--out", "frames", "--to", "60")
-    assert "frames: 3 frames" in done.stdout
+    assert "frames: 3 frames" in said
 
 
 def test_a_run_that_is_killed_keeps_all_but_its_last_moment(environment, tmp_path, bacsim):
