@@ -189,8 +189,9 @@ def test_ctrl_c_at_any_moment(driver, ctrl_c):
 @pytest.mark.parametrize(
     "operation",
     [
-        lambda d: d.set(length=4.5, sensing_range=25.0),
-        lambda d: d.rebuild(params=replace(PARAMS, sensing_range=25.0), seed=8),
+        # All rods near all others, so that both need the same room.
+        lambda d: d.set(length=4.5, sensing_range=34.0),
+        lambda d: d.rebuild(params=replace(PARAMS, sensing_range=34.0), seed=8),
     ],
     ids=["set", "rebuild"],
 )

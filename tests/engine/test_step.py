@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine import Driver, Params
 from engine.step import activation
 from tests.engine import seam
-from tests.engine.programs import setup_for
+from tests.engine.programs import NATIVE_ROOM, ROOM, setup_for
 from tests.oracle import reference, rounding
 from tests.oracle.reference import defaults
 
@@ -247,11 +247,16 @@ def test_memory_relaxes_by_the_exact_exponential():
 
 
 @pytest.mark.parametrize("kernel", ["naive", "rowsum", "neighbours", "native"])
-def test_where_jax_has_64_bits_the_engine_keeps_its_32_and_the_bits(kernel):
+def test_where_jax_has_64_bits_the_engine_keeps_its_32_and_the_bits(kernel, monkeypatch):
     """As in a notebook that asks for them at its top."""
+
+    # In arrays of the sizes that other tests have, and compiled all the same.
+    room = NATIVE_ROOM if kernel == "native" else ROOM
+    monkeypatch.setattr("engine.runner.capacity_for", lambda *_: room)
 
     def rods() -> np.ndarray:
         driver = Driver(setup_for(kernel, 40), Params(space_size=40.0, D_r=0.1), seed=1)
+        assert driver.stats.compiles == 1
         return driver.advance(20).rods
 
     usual = rods()
