@@ -165,7 +165,7 @@ class Worker:
                 setup=order.setup, params=order.params, seed=order.seed, start=order.start,
                 obstacles=order.obstacles,
             )  # fmt: skip
-        self._kept, self._began_with = order.kept, self._driver.setup.rods
+        self._kept, self._began_with = order.kept, order.began_with or self._driver.setup.rods
         self._timeline = Timeline(Head.of(self._driver, order.title, wanted.K, wanted.fps))
         # A start that can be had again is not worth the autosave of the run before.
         self._autosaved_step = self._driver.step

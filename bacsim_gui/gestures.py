@@ -192,11 +192,15 @@ class Placing(Gesture):
         self._from: Place = (0.0, 0.0)
         self._to: Place = (0.0, 0.0)
         self._moves: int | None = None
+        # All of them before this drag, and since its last move.
+        self._before: tuple[Obstacle, ...] = ()
+        self._now: tuple[Obstacle, ...] = ()
 
     def press(self, at: Place, *, shift: bool) -> None:  # noqa: D102
         super().press(at, shift=shift)
         self._from = self._to = at
         self._moves = obstacle_at(self.bench.session, at)
+        self._before = self._now = self.bench.session.obstacles
 
     def drag(self, at: Place) -> None:  # noqa: D102
         self._to = at
@@ -209,6 +213,7 @@ class Placing(Gesture):
         if any(by):
             obstacles[self._moves] = replace(moved, x=moved.x + by[0], y=moved.y + by[1])
             self.bench.session.set_obstacles(obstacles)
+            self._now = self.bench.session.obstacles
 
     def release(self, at: Place) -> None:  # noqa: D102
         self.held = False
@@ -222,6 +227,9 @@ class Placing(Gesture):
 
     def cancel(self) -> None:  # noqa: D102
         super().cancel()
+        # In another run, or an earlier state, there is nothing to put back.
+        if self._moves is not None and self.bench.session.obstacles is self._now:
+            self.bench.session.set_obstacles(self._before)
         self._moves = None
 
     def _made(self) -> Obstacle | None:

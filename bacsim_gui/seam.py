@@ -33,7 +33,8 @@ class Build:
     """An order for a new state. Orders are told apart by `serial`.
 
     `start` are arrays to begin with; `kept` is a checkpoint to go on from, in place of all else.
-    A `branch` begins with an earlier state of the run before.
+    A `branch` begins with an earlier state of the run before; `began_with` is the number of rods
+    that the run itself began with.
     """
 
     serial: int
@@ -46,6 +47,7 @@ class Build:
     kept: "Checkpoint | None" = None
     branch: bool = False
     obstacles: tuple[Obstacle, ...] = ()
+    began_with: int = 0
 
 
 @dataclass(frozen=True)

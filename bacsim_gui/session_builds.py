@@ -154,6 +154,15 @@ class SessionBuilds(SessionValues):
         # The rods fit the parameters that they had; what was edited is set thereafter.
         self._order_build("earlier state", began=without_hand(snapshot.params))
 
+    def take_back_rods(self, before: Snapshot) -> None:
+        """Go on with the rods of an earlier state of this run, under the values of now.
+
+        To begin again is still to begin where the run did. Not while looking back or recording.
+        """
+        self._order_build(
+            "earlier state", began=without_hand(before.params), start=Start.of(before)
+        )
+
     def _leave_the_past(self) -> None:
         """Let the present be what is shown, edited and run."""
         for name, value in self._aside.items():
@@ -164,21 +173,25 @@ class SessionBuilds(SessionValues):
         self.looking, self._aside = None, {}
 
     def _order_build(
-        self, reason: str, kept: Checkpoint | None = None, began: Params | None = None
-    ) -> None:
+        self, reason: str, kept: Checkpoint | None = None, began: Params | None = None,
+        start: Start | None = None,
+    ) -> None:  # fmt: skip
         self._serial += 1
         self._strokes = ()
         self._built_failed = False
         placed = ("space_size", "length", "radius")
-        if any(getattr(began or self.params, n) != getattr(self._fits, n) for n in placed):
+        fits = all(getattr(began or self.params, n) == getattr(self._fits, n) for n in placed)
+        if start is None and not fits:
             # Arrays made for another box or other rods would overlap.
             self._start = None
         self.problem = None
         # Its metadata would no longer be true of what follows.
         self.movie = None
+        setup = self.setup if start is None else replace(self.setup, rods=len(start.pos))
         self._build = Build(
-            self._serial, self.setup, began or self.params, self.seed, self._start, reason,
+            self._serial, setup, began or self.params, self.seed, start or self._start, reason,
             self.run.title, kept, branch=began is not None, obstacles=self.obstacles,
+            began_with=self.setup.rods,
         )  # fmt: skip
         self.changed.emit()
 

@@ -94,8 +94,11 @@ class SessionValues(QObject):
                 (one.scaled(factor) for one in self.obstacles), space_size
             )
 
-    def put_back(self, values: Mapping[str, Any]) -> None:
-        """Have these values of an earlier moment again, `obstacles` among them; no edit."""
+    def put_back(self, values: Mapping[str, Any], space_size: float) -> None:
+        """Have these values of an earlier moment again, `obstacles` among them; no edit.
+
+        `space_size` is the side of the box in which the obstacles were.
+        """
         given = {name: value for name, value in values.items() if name != "obstacles"}
         live = {name: value for name, value in given.items() if schema.field(name).live}
         try:
@@ -106,8 +109,12 @@ class SessionValues(QObject):
         except ParameterError as error:
             self.show_problem(str(error))
             return
-        obstacles = values.get("obstacles", self.obstacles)
-        self.obstacles = checked_obstacles(obstacles, params.space_size)
+        if "obstacles" in values:
+            factor = params.space_size / space_size
+            placed = (one.scaled(factor) for one in values["obstacles"])
+            self.obstacles = checked_obstacles(placed, params.space_size)
+        else:
+            self._scale_obstacles(params.space_size)
         self.params, self.pending = params, pending
         self.refused.clear()
         self.changed.emit()

@@ -34,26 +34,32 @@ BACK_AT = "The run goes on from step {:,} again, as it was before that. Redo doe
 
 
 class ValueEdit(QUndoCommand):
-    """Other values, each with what it was before; those of one drag become one."""
+    """Other values, each with what it was before; those of one drag become one.
+
+    `boxes` are the sides of the box before and after, in which obstacles had their places.
+    """
 
     def __init__(
-        self, session: Session, values: Mapping[str, tuple[Any, Any]], gesture: int
-    ) -> None:
+        self, session: Session, values: Mapping[str, tuple[Any, Any]],
+        boxes: tuple[float, float], gesture: int,
+    ) -> None:  # fmt: skip
         names = list(values)
         super().__init__(names[0] if len(names) == 1 else " and ".join(names[:2]))
-        self._session, self.values = session, dict(values)
+        self._session, self.values, self.boxes = session, dict(values), boxes
         self.at, self.gesture = time.monotonic(), gesture
         self._done = True
 
     def undo(self) -> None:  # noqa: D102
         self._done = False
-        self._session.put_back({name: old for name, (old, _) in self.values.items()})
+        before = {name: old for name, (old, _) in self.values.items()}
+        self._session.put_back(before, self.boxes[0])
 
     def redo(self) -> None:  # noqa: D102
         # Qt does what it is given; this has been done by the user.
         if not self._done:
             self._done = True
-            self._session.put_back({name: new for name, (_, new) in self.values.items()})
+            after = {name: new for name, (_, new) in self.values.items()}
+            self._session.put_back(after, self.boxes[1])
 
     def id(self) -> int:  # noqa: D102
         return 1
@@ -66,9 +72,11 @@ class ValueEdit(QUndoCommand):
         held = QApplication.mouseButtons() != Qt.MouseButton.NoButton
         if not held and other.at - self.at > TOGETHER_SECONDS:
             return False
-        self.at = other.at
+        self.at, self.boxes = other.at, (self.boxes[0], other.boxes[1])
         for name, (_, new) in other.values.items():
             self.values[name] = self.values[name][0], new
+        # What was put back in the same drag, by Esc, is nothing to undo.
+        self.setObsolete(all(old == new for old, new in self.values.values()))
         return True
 
 
@@ -76,9 +84,10 @@ class RodEdit(QUndoCommand):
     """What a tool did to rods from `before` on; to undo it is to go on from there."""
 
     def __init__(self, undo: Undo, text: str, before: Snapshot) -> None:
-        super().__init__(f"{text} at step {before.step:,}")
-        self._undo = undo
-        self._before: Snapshot | None = before
+        super().__init__()
+        self._undo, self._what = undo, text
+        self._before: Snapshot | None = None
+        self._begin_at(before)
         self.bytes = before.rods.nbytes
         self.strokes: list[Stroke] = []
         self._done = True
@@ -86,14 +95,21 @@ class RodEdit(QUndoCommand):
     def undo(self) -> None:  # noqa: D102
         self._done = False
         if self._before is not None:
-            self._undo.go_back(self._before)
+            self._undo.session.take_back_rods(self._before)
             self._undo.told.emit(BACK_AT.format(self._before.step))
 
     def redo(self) -> None:  # noqa: D102
         if not self._done:
             self._done = True
+            # Time has gone on: to undo it once more is to come back to here.
+            self._begin_at(self._undo.shown() or self._before)
             for stroke in self.strokes:
                 self._undo.session.stroke(stroke)
+
+    def _begin_at(self, before: Snapshot | None) -> None:
+        if before is not None:
+            self._before = before
+            self.setText(f"{self._what} at step {before.step:,}")
 
     def give_up(self) -> None:
         """Keep no state to go back to."""
@@ -105,16 +121,18 @@ class RodEdit(QUndoCommand):
 class Undo(QObject):
     """Keeps what the user did, and takes it back.
 
-    `go_on` makes a branch of the state that the session looks at. `changed` says that there is
-    something else to undo or to redo; `told` carries what the status bar is to say.
+    `shown` gives the state in the picture. `changed` says that there is something else to undo or
+    to redo; `told` carries what the status bar is to say.
     """
 
     changed = pyqtSignal()
     told = pyqtSignal(str)
 
-    def __init__(self, parent: QObject, session: Session, go_on: Callable[[], None]) -> None:
+    def __init__(
+        self, parent: QObject, session: Session, shown: Callable[[], Snapshot | None]
+    ) -> None:
         super().__init__(parent)
-        self.session, self._go_on = session, go_on
+        self.session, self.shown = session, shown
         self.stack = QUndoStack(self)
         self.stack.setUndoLimit(MOST)
         self.stack.indexChanged.connect(self.changed)
@@ -180,11 +198,6 @@ class Undo(QObject):
                 if left < 0 and at < self.stack.index() - 1:
                     command.give_up()
 
-    def go_back(self, before: Snapshot) -> None:
-        """Go on from an earlier state, as a branch."""
-        self.session.look_back(before)
-        self._go_on()
-
     def _looks_back(self) -> bool:
         """Say that what was done in the present is not taken back in an earlier state."""
         if self.session.looking is not None:
@@ -202,7 +215,8 @@ class Undo(QObject):
             values = {name: (old, now[name]) for name, old in self._values.items()}
             values = {name: pair for name, pair in values.items() if pair[0] != pair[1]}
             if values:
-                self.stack.push(ValueEdit(session, values, self._gesture))
+                boxes = self._values["space_size"], now["space_size"]
+                self.stack.push(ValueEdit(session, values, boxes, self._gesture))
         if session.looking is None:
             self._values = self._now()
         self._edits = session.edits

@@ -180,7 +180,7 @@ class Window(QMainWindow):
         self.reading = Background()
         self.scrubber = Scrubber(self.session, self.past_bar, self.reading)
         self.showing = Showing(self, self.session, self.engine, self.canvas, self.scrubber)
-        self.undo = Undo(self, self.session, self._go_on)
+        self.undo = Undo(self, self.session, lambda: self.shown)
         self.tools = Tools(
             self, self.session, self.canvas, self.undo, lambda: self.shown, self.scrubber.before
         )

@@ -313,6 +313,22 @@ def test_a_branch_begins_as_the_state_was_and_takes_what_was_edited(session):
     assert session.wanted.build.start.step == 100
 
 
+def test_rods_that_are_taken_back_leave_the_beginning_as_it_was(session):
+    begun = session._start
+    session.set_running(True)
+    session.edit("F_prop", 12)
+    before = earlier(session, F_prop=4.0)
+    session.take_back_rods(replace(before, rods=before.rods[:-3]))
+    build = session.wanted.build
+    assert (build.start.step, build.params.F_prop, build.setup.rods) == (100, 4, before.n - 3)
+    assert (build.branch, build.began_with) == (True, before.n)
+    assert session.wanted.params.F_prop == 12
+    assert session.running
+    session.reset()
+    assert session.wanted.build.start is begun
+    assert session.wanted.build.setup.rods == before.n
+
+
 def test_arrays_of_a_branch_are_dropped_once_they_no_longer_fit(session):
     wide = session.params.space_size * 1.5
     session.look_back(earlier(session, space_size=wide))

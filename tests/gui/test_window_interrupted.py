@@ -269,3 +269,116 @@ def test_escape_gives_up_what_is_typed_before_the_tool(window):
     assert not field.hasFocus()
     assert window.session.params.F_prop == 8.0
     assert window.tools.tool.name == "push"
+
+
+def pushed_to(window, steps: int = 3):
+    """Let time go on."""
+    for _ in range(steps):
+        step(window)
+
+
+def test_reset_after_undo_of_rods_begins_where_the_run_did(window):
+    begun = window.frame.snapshot
+    pushed_to(window)
+    take(window, "D")
+    drag(window, rod(window, 3))
+    done(window)
+    assert window.frame.snapshot.n < begun.n
+    undo(window)
+    shown(window)
+    assert window.frame.snapshot.step > 0
+    take(window, "R")
+    shown(window)
+    np.testing.assert_array_equal(window.frame.snapshot.rods, begun.rods)
+
+
+def test_a_refusal_after_undo_of_added_rods_leaves_a_reset_possible(window):
+    """The engine's rods are not those that a reset begins with."""
+    begun = window.frame.snapshot
+    take(window, "A")
+    drag(window, (5.0, 5.0))
+    done(window)
+    pushed_to(window)
+    added = window.frame.snapshot
+    assert added.n == begun.n + 1
+    take(window, "D")
+    drag(window, rod(window, 3))
+    done(window)
+    undo(window)
+    shown(window)
+    assert window.frame.snapshot.n == added.n
+    window.session.edit("dt", 0.9)
+    window.session.step(50)
+    until(lambda: window.session.problem is not None)
+    window.session.dismiss_problem()
+    window.session.restore("dt")
+    take(window, "R")
+    shown(window)
+    np.testing.assert_array_equal(window.frame.snapshot.rods, begun.rods)
+
+
+def test_undo_of_rods_keeps_the_values_of_now(window):
+    """The picture is older than a value that has just been edited."""
+    pushed_to(window)
+    take(window, "D")
+    window.session.edit("F_prop", 3.5)
+    at = rod(window, 3)
+    drag(window, at)
+    done(window)
+    undo(window)
+    shown(window)
+    assert window.session.params.F_prop == 3.5
+    assert window.frame.snapshot.n == window.session.setup.rods
+
+
+def test_what_is_done_again_later_is_taken_back_to_there(window):
+    take(window, "D")
+    pushed_to(window, 1)
+    drag(window, rod(window, 3))
+    done(window)
+    undo(window)
+    shown(window)
+    pushed_to(window)
+    later = window.frame.snapshot
+    take(window, "Y", CTRL)
+    done(window)
+    assert f"{later.step:,}" in window.undo.undo_text
+    pushed_to(window, 1)
+    undo(window)
+    shown(window)
+    np.testing.assert_array_equal(window.frame.snapshot.rods, later.rods)
+
+
+def test_an_obstacle_comes_back_to_its_place_in_a_larger_box(window):
+    session = window.session
+    session.set_obstacles([Obstacle(20.0, 10.0, radius=3.0)])
+    until(lambda: window.frame.snapshot.obstacles == session.obstacles)
+    window.undo.begin_gesture()
+    session.set_obstacles([])
+    side, rods = session.params.space_size, session.setup.rods
+    session.edit("rods", 4 * rods)
+    session.apply_setup()
+    shown(window)
+    grown = session.params.space_size / side
+    undo(window)  # of the number of rods
+    undo(window)
+    (one,) = session.obstacles
+    assert (one.x, one.y) == pytest.approx((20 * grown, 10 * grown))
+    session.edit("rods", rods)
+    session.apply_setup()
+    shown(window)
+
+
+def test_escape_puts_back_the_obstacle_that_is_dragged(window):
+    session = window.session
+    session.set_obstacles([Obstacle(40.0, 40.0, radius=6.0)])
+    said = window.undo.undo_text
+    count = window.undo.stack.count()
+    take(window, "O")
+    drag(window, (40.0, 40.0), (60.0, 50.0), up=False)
+    assert session.obstacles[0].x != 40
+    QTest.keyClick(window.canvas.native, Qt.Key.Key_Escape)
+    assert session.obstacles == (Obstacle(40.0, 40.0, radius=6.0),)
+    let_go(window, (60.0, 50.0))
+    assert session.obstacles == (Obstacle(40.0, 40.0, radius=6.0),)
+    assert (window.undo.undo_text, window.undo.stack.count()) == (said, count)
