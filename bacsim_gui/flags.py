@@ -9,12 +9,14 @@ import difflib
 import io
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
 from bacsim_gui.presets import Run, load_config, load_preset, preset_names
 from engine import schema
+from engine.obstacle import Obstacle, checked_obstacles
 from engine.schema import ParameterError
 
 DEFAULT_PRESET = "swarming"
@@ -66,6 +68,11 @@ def add_run_flags(
         "--threads", metavar="INT",
         help="threads of native code on a CPU; they change no bit. Default: one less than there "
         "are cores, which is left to the window",
+    )  # fmt: skip
+    start.add_argument(
+        "--obstacle", metavar="PLACE", action="append", default=[],
+        help="a disc X,Y,RADIUS or a box X,Y,WIDTHxHEIGHT that rods cannot enter, in l; may come "
+        "several times",
     )  # fmt: skip
     for group in dict.fromkeys(f.group for f in schema.FIELDS):
         flags = parser.add_argument_group(group)
@@ -148,23 +155,53 @@ def make_run(arguments: argparse.Namespace) -> Run:
     set_threads(arguments)
     if arguments.config is None:
         name = arguments.preset or DEFAULT_PRESET
-        return preset_run(name, values, arguments.seed, arguments.K)
+        return preset_run(name, values, arguments.seed, arguments.K, arguments.obstacle)
     run = load_config(Path(arguments.config)).with_values(**values)
-    return _begun(run, arguments.seed, arguments.K)
+    return _begun(run, arguments.seed, arguments.K, arguments.obstacle)
 
 
-def preset_run(name: str, values: dict[str, object], seed: str | None, K: str | None) -> Run:
+def preset_run(
+    name: str, values: dict[str, object], seed: str | None, K: str | None,
+    obstacles: Sequence[str] = (),
+) -> Run:  # fmt: skip
     """A preset with other values of parameters, and another seed and K where they are given.
 
-    Raises `ParameterError`.
+    `obstacles`, as `obstacle_text` writes them, come to those of the preset. Raises
+    `ParameterError`.
     """
     others = {**values}
     rods = others.pop("rods", None)
     count = None if rods is None else int(schema.coerce("rods", rods))
-    return _begun(load_preset(name, rods=count).with_values(**others), seed, K)
+    return _begun(load_preset(name, rods=count).with_values(**others), seed, K, obstacles)
 
 
-def _begun(run: Run, seed: str | None, K: str | None) -> Run:
+def obstacle_text(one: Obstacle) -> str:
+    """An obstacle as `--obstacle` takes it: X,Y,RADIUS, or X,Y,WIDTHxHEIGHT and the radius if any.
+
+    A number is the shortest text that is that number.
+    """
+    x, y, width, height, radius = (repr(value).removesuffix(".0") for value in one.values)
+    parts = [x, y, *([f"{width}x{height}"] if one.width or one.height else [])]
+    return ",".join([*parts, *([radius] if one.radius else [])])
+
+
+def _obstacle(text: str) -> Obstacle:
+    x, y, *rest = text.split(",") if text.count(",") in (2, 3) else ("", "", "")
+    try:
+        width, height = rest.pop(0).split("x") if "x" in rest[0] else (0.0, 0.0)
+        radius, *none = rest or [0.0]
+        return Obstacle.from_values([float(part) for part in (x, y, width, height, radius, *none)])
+    except ValueError:
+        raise ParameterError(
+            "obstacle", text, "is not possible",
+            "Give a disc as X,Y,RADIUS, for example 30,30,9, or a box as X,Y,WIDTHxHEIGHT.",
+        ) from None  # fmt: skip
+
+
+def _begun(run: Run, seed: str | None, K: str | None, obstacles: Sequence[str]) -> Run:
+    if obstacles:
+        found = (*run.obstacles, *map(_obstacle, obstacles))
+        run = replace(run, obstacles=checked_obstacles(found, run.params.space_size))
     number, steps = whole("seed", seed, 0), whole("K", K, 1)
     if number is not None:
         # Another seed means another start, and the arrays would not know of it.

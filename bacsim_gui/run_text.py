@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bacsim_gui.changes import changes
-from bacsim_gui.flags import preset_run
+from bacsim_gui.flags import obstacle_text, preset_run
 from bacsim_gui.presets import Run, load_preset, preset_names
 from engine import schema
 from engine.schema import ParameterError
@@ -22,7 +22,7 @@ PROGRAM = "bacsim-gui"
 _BEFORE = ("$", ">", "python", "python3", "-m", "bacsim_gui", PROGRAM, "bacsim", "bacsim:")
 # Longer than any text of ours, with every parameter in it.
 _LONGEST = 5000
-_OTHERS = ("preset", "seed", "K")
+_OTHERS = ("preset", "seed", "K", "obstacle")
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def tells_rods(run: Run, text: str) -> bool:
 
 def read(text: str) -> Shared:
     """The run that a text tells of. Raises `ParameterError` that names what is not possible."""
-    values = _values(text)
+    values, obstacles = _values(text)
     preset = values.pop("preset", None)
     if preset is None:
         names = ", ".join(preset_names())
@@ -63,7 +63,8 @@ def read(text: str) -> Shared:
             f"It should look like '{PROGRAM} --preset=swarming --F_prop=12'; presets are {names}.",
         )  # fmt: skip
     seed, K = values.pop("seed", None), values.pop("K", None)
-    return Shared(preset, load_preset(preset), preset_run(preset, {**values}, seed, K))
+    run = preset_run(preset, {**values}, seed, K, obstacles)
+    return Shared(preset, load_preset(preset), run)
 
 
 def _words(run: Run, preset: str) -> list[str]:
@@ -78,7 +79,9 @@ def _words(run: Run, preset: str) -> list[str]:
     told = preset_run(preset, {n: v for n, v in values.items() if n != "K"}, None, None)
     if run.seed != base.seed or not _same(run.start, told.start):
         values["seed"] = run.seed
-    return [PROGRAM, f"--preset={preset}", *(f"--{n}={_text(v)}" for n, v in values.items())]
+    obstacles = [f"--obstacle={obstacle_text(one)}" for one in run.obstacles]
+    told = [f"--{name}={_text(value)}" for name, value in values.items()]
+    return [PROGRAM, f"--preset={preset}", *told, *obstacles]
 
 
 def _text(value: object) -> str:
@@ -93,7 +96,8 @@ def _same(one: Start | None, other: Start | None) -> bool:
     return all(np.array_equal(a, b) for a, b in pairs)
 
 
-def _values(text: str) -> dict[str, str]:
+def _values(text: str) -> tuple[dict[str, str], list[str]]:
+    """What stands in a text: a value for each name, and any number of obstacles."""
     if len(text) > _LONGEST:
         raise ParameterError("run text", _short(text), "is no run", "Copy one with 'Copy run'.")
     try:
@@ -105,6 +109,7 @@ def _values(text: str) -> dict[str, str]:
     while words and words[0] in _BEFORE:
         words.pop(0)
     values: dict[str, str] = {}
+    obstacles: list[str] = []
     while words:
         word = words.pop(0)
         # Programs for letters make one dash of two.
@@ -117,10 +122,13 @@ def _values(text: str) -> dict[str, str]:
                 raise ParameterError(name, "", "has no value", f"Write --{name}=VALUE.")
             value = words.pop(0)
         name = _known(name, value)
+        if name == "obstacle":
+            obstacles.append(value)
+            continue
         if name in values:
             raise ParameterError(name, value, f"comes after {values[name]!r}", "Give it once.")
         values[name] = value
-    return values
+    return values, obstacles
 
 
 def _known(name: str, value: str) -> str:

@@ -5,7 +5,6 @@ from PyQt6.QtGui import QClipboard, QGuiApplication
 
 from bacsim_gui import run_text
 from bacsim_gui.files import Files
-from bacsim_gui.presets import Run
 from bacsim_gui.session import Session
 from engine.schema import ParameterError
 
@@ -27,8 +26,8 @@ class Sharing:
         said = f"Copied {text}"
         if session.unapplied:
             said = f"Copied, without what is not applied yet ({', '.join(session.unapplied)})"
-        elif left := _left_out(run, text):
-            said = f"Copied, but for {' and '.join(left)}: save a checkpoint for those"
+        elif not run_text.tells_rods(run, text):
+            said = "Copied, but for the rods that the run began with: save a checkpoint for those"
         self._files.told.emit(said)
 
     def paste(self) -> None:
@@ -47,12 +46,6 @@ class Sharing:
             self._session.show_problem(f"The clipboard holds no run that can begin: {error}")
             return
         self._files.begin(shared.run, shared.preset, shared.base)
-
-
-def _left_out(run: Run, text: str) -> list[str]:
-    """What a text of `run` cannot hold."""
-    left = [] if run_text.tells_rods(run, text) else ["the rods that the run began with"]
-    return left if run.obstacles == run_text.read(text).run.obstacles else [*left, "obstacles"]
 
 
 def _clipboard() -> QClipboard | None:

@@ -14,6 +14,7 @@ from bacsim_gui.__main__ import parser
 from bacsim_gui.changes import changes
 from bacsim_gui.flags import make_run
 from bacsim_gui.presets import load_preset, preset_names
+from engine.obstacle import Obstacle
 from engine.schema import FIELDS, ParameterError
 
 
@@ -116,3 +117,27 @@ def test_a_text_that_is_none_is_refused_by_name(text, words):
     for word in words:
         assert word in str(caught.value)
     assert len(str(caught.value)) < 400
+
+
+def test_obstacles_come_back():
+    run = load_preset("swarming")
+    obstacles = (
+        Obstacle(30.0, 30.25, radius=9.0), Obstacle(50.1, 5.0, 1000.0, 3.0),
+        Obstacle(1e-7, 5.0, 0.0, 3.0, 0.5), Obstacle(0.1 + 0.2, 0.0, 1e20, 0.0, 1.0),
+    )  # fmt: skip
+    text = run_text.write(replace(run, obstacles=obstacles), "swarming")
+    assert "--obstacle=30,30.25,9 --obstacle=50.1,5,1000x3 " in text
+    assert run_text.read(text).run.obstacles == obstacles
+    command = make_run(parser().parse_args(shlex.split(text)[1:]))
+    assert command.obstacles == obstacles
+    assert run_text.read("swarming --obstacle 30,30,9").run.obstacles[0].radius == 9
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["", "3", "30,30", "30,30,0", "30,30,-2", "30,30,nan", "30,30,4,5,6", "30,30,4,5", "a,b,c",
+     "30,30,4x", "30,30,4x5x6", "30,30,4x5,6,7", "x,x,x"],
+)  # fmt: skip
+def test_what_is_no_obstacle_is_refused(place):
+    with pytest.raises(ParameterError, match="obstacle"):
+        run_text.read(f"swarming --obstacle={place}")

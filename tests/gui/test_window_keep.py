@@ -277,14 +277,16 @@ def test_a_run_is_copied_and_pasted_back(window):
     assert window.session.params.F_prop == 8
 
 
-def test_a_copy_says_that_obstacles_are_not_in_it(window):
-    window.session.set_obstacles([Obstacle(5.0, 5.0, radius=2.0)])
-    press(window, Qt.Key.Key_C)
-    assert "obstacle" not in QApplication.clipboard().text()
-    assert "but for obstacles: save a checkpoint" in window.status_bar.said
-    window.session.set_obstacles([])
+def test_obstacles_are_copied_and_pasted(window):
+    obstacles = (Obstacle(5.0, 5.0, radius=2.0), Obstacle(9.0, 3.0, 1.5, 4.0))
+    window.session.set_obstacles(obstacles)
     press(window, Qt.Key.Key_C)
     assert window.status_bar.said == f"Copied {QApplication.clipboard().text()}"
+    window.session.set_obstacles([])
+    window.canvas.native.setFocus()
+    press(window, Qt.Key.Key_V, shift=False)
+    shown(window)
+    assert window.frame.snapshot.obstacles == obstacles
 
 
 @pytest.mark.parametrize(
