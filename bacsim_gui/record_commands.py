@@ -158,7 +158,7 @@ def movie(arguments: argparse.Namespace, command: PlainParser) -> None:
         say_run(begun, progress)
         for left in unfinished_recordings(order.path.parent):
             progress.say(f"Note: {left.message}")
-        pace = schema.pace(begun.params, order.steps * order.fps)
+        pace = schema.pace(begun.setup, begun.params, order.steps * order.fps)
         progress.say(
             f"{counted(order.frames or 1, 'frame')} of {counted(order.steps, 'step')}, each "
             f"{order.steps * begun.params.dt:.4g} t: active rods pass {pace:.1f} body widths a "

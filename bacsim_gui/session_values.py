@@ -139,7 +139,7 @@ class SessionValues(QObject):
 
     def use_largest_safe_dt(self) -> None:
         """Set dt to the largest one with which contacts are stable."""
-        self.edit("dt", schema.largest_safe_dt(self.params))
+        self.edit("dt", schema.largest_safe_dt(self.setup, self.params))
 
     @property
     def unapplied(self) -> tuple[str, ...]:

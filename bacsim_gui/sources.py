@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,8 +15,10 @@ from bacsim_gui.fields import NO_FIELD
 from bacsim_gui.order import Order
 from bacsim_gui.timeline import Timeline, sidecar
 from bacsim_gui.view import View
-from engine.params import Setup
+from engine import schema
+from engine.params import GIVEN, Laws, Setup
 from engine.storage import trajectory
+from engine.storage.errors import StorageError
 from engine.storage.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -73,8 +76,8 @@ class Source:
 
     def _from_trajectory(self, look: Look) -> Iterator[tuple[Snapshot, View]]:
         view = look(self.view)
-        measure = _measuring() if view.measures else None
         with Trajectory(self.path) as found:
+            measure = _measuring(_laws_of(found)) if view.measures else None
             for at in self.wanted:
                 snapshot = found[at]
                 if measure is not None:
@@ -105,13 +108,29 @@ class Source:
             say(f"Note: {changed} of {number} states differ from those that were recorded.")
 
 
-def _measuring() -> Callable[[Snapshot, Iterable[str]], Mapping[str, np.ndarray]]:
+def _laws_of(found: Trajectory) -> Laws:
+    """The laws that a trajectory says it was computed by; else those that were given.
+
+    Raises `StorageError` for what it says where that is none.
+    """
+    told = found.about.get("parameters")
+    if told is None:
+        return GIVEN
+    try:
+        return schema.from_mapping(json.loads(told))[0].laws
+    except (ValueError, RecursionError) as problem:
+        raise StorageError(
+            f"{found.path} was written by another version, or is damaged: {problem}"
+        ) from problem
+
+
+def _measuring(laws: Laws) -> Callable[[Snapshot, Iterable[str]], Mapping[str, np.ndarray]]:
     """What measures states that no run has."""
     # Not above: a command line is read before JAX is imported.
     from engine.measures import Meter, list_kernel
     from engine.native.library import default_threads
 
-    return Meter(list_kernel(Setup()), default_threads()).of_snapshot
+    return Meter(list_kernel(Setup()), default_threads(), laws=laws).of_snapshot
 
 
 def opened(path: Path, first: int | None, last: int | None) -> Source:

@@ -200,9 +200,10 @@ class Driver:
         """
         now = self._whole() if of is None else self._now
         kernel = now.choice.kernel if is_listed(now.choice.kernel) else list_kernel(now.setup)
-        if self._meter is None or self._meter.kernel != kernel:
+        laws = now.setup.laws
+        if self._meter is None or (self._meter.kernel, self._meter.laws) != (kernel, laws):
             runner = self._runner
-            self._meter = Meter(kernel, runner.threads, self._on_compile, runner.note)
+            self._meter = Meter(kernel, runner.threads, self._on_compile, runner.note, laws)
         if of is None and is_listed(now.choice.kernel):
             capacity = now.held.program.capacity
             return self._meter.of_run(now.held.state, capacity, now.packed, names)
@@ -344,7 +345,7 @@ class Driver:
     ) -> None:
         """Start anew with what is given; setup, parameters, seed and obstacles are kept otherwise.
 
-        Compiles only where `rods` or `kernel` differ from the program in use. Raises
+        Compiles only where `rods`, `kernel` or a law differ from the program in use. Raises
         `ParameterError` and keeps the present run where the new one cannot be simulated.
         """
         seed, params = self.seed if seed is None else seed, params or self.params
@@ -469,8 +470,9 @@ class Driver:
         if params.k_cc > 0:
             # Without thrust and noise only k_cc · dt matters, and the largest safe dt is the
             # fastest.
-            dt = schema.largest_safe_dt(params)
-            quiet = replace(params, F_prop=0.0, T_prop=0.0, D_r=0.0, D_t=0.0, push_force=0.0, dt=dt)
+            dt = schema.largest_safe_dt(now.setup, params)
+            silent = {"D_r": 0.0, "D_t": 0.0, "tumble_rate": 0.0, "push_force": 0.0}
+            quiet = replace(params, F_prop=0.0, T_prop=0.0, dt=dt, **silent)
             packed, width = uploaded(quiet), 2 * params.radius
             for _ in range(RELAX_BATCHES):
                 ran = self._runner.run(held, now.setup, packed, RELAX_BATCH, RELAX_MOVE * width)
@@ -487,7 +489,8 @@ class Driver:
 
 
 def _refusal(now: Current, report: Report) -> SimulationError:
-    snapshot, bound, dt = now.snapshot, schema.largest_safe_dt(now.params), now.params.dt
+    snapshot, dt = now.snapshot, now.params.dt
+    bound = schema.largest_safe_dt(now.setup, now.params)
     widths = float(report.largest_move) / (2 * now.params.radius)
     rod = int(now.ids[int(report.worst_row)])
     if 1 < widths < math.inf:

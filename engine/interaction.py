@@ -13,7 +13,7 @@ from engine.geometry import (
     closest_points,
     periodic_displacement,
 )
-from engine.params import Params
+from engine.params import Params, Physics
 
 Scalar = Float[Array, "..."]
 
@@ -51,12 +51,13 @@ def contact_points(main: Rod, neighb: Rod, params: Params) -> ContactPoints:
 
 
 def single_pair_interaction(
-    main: Rod, neighb: Rod, params: Params, same: Bool[Array, "..."]
+    main: Rod, neighb: Rod, params: Physics, same: Bool[Array, "..."]
 ) -> PairTerm:
     """What the rod `main` takes from the rod `neighb`.
 
-    Contact: F = k_cc δ e/|e|, δ = max(0, 2R - |e|), with e between the contact points; torque s û
-    × F. Sensing: w_d + w_a activity where |e| < sensing_range, else 0 (both ours, docs/model.md).
+    Contact: F = k_cc δ e/|e|, after Hertz times √(δ/2R), δ = max(0, 2R - |e|), with e between the
+    contact points; torque s û × F. Sensing: w_d + w_a activity where |e| < sensing_range, else 0
+    (both ours, docs/model.md).
     `same` is true where both are the same rod, which takes nothing from itself.
     """
     contact = contact_points(main, neighb, params)
@@ -65,9 +66,20 @@ def single_pair_interaction(
     width = 2 * params.radius
     # Coincident contact points have no normal; the floor makes their force 0, not NaN.
     per_distance = lax.rsqrt(jnp.maximum(squared, 1e-20))
-    push = jnp.where(squared < width * width, params.k_cc * (width * per_distance - 1), 0)
+    pressed = params.k_cc * (width * per_distance - 1)
+    if params.contact == "hertz":
+        pressed *= root_of_overlap(1 - squared * per_distance / width)
+    push = jnp.where(squared < width * width, pressed, 0)
     force_x, force_y = push * contact.x, push * contact.y
     sensed = jnp.where(
         squared < params.sensing_range**2, params.w_d + params.w_a * neighb.activity, 0
     )
     return PairTerm(force_x, force_y, contact.s * (main.cos * force_y - main.sin * force_x), sensed)
+
+
+def root_of_overlap(share: Scalar) -> Scalar:
+    """√(δ/2R), by which a contact after Hertz is softer than one after Hooke; 0 without overlap.
+
+    The floor gives it a derivative where rods only just touch.
+    """
+    return jnp.sqrt(jnp.maximum(share, 1e-12))

@@ -25,15 +25,14 @@ from engine.kernels.gather import gather
 from engine.kernels.neighbour_search import with_list
 from engine.kernels.neighbours import is_current, per_particle_sum
 from engine.kernels.sums import Kernel
-from engine.params import Params, Setup
+from engine.params import GIVEN, Laws, Physics, Setup
 from engine.program import check_memory, compiled_ahead
 from engine.schema import ParameterError
 from engine.snapshot import MEASURES, Snapshot, Start
-from engine.state import State, state_shapes, to_device, with_capacity
+from engine.state import State, alive, state_shapes, to_device, with_capacity
 from engine.step import (
     PARAM_NAMES,
     Packed,
-    alive,
     pack,
     propulsion,
     rods_of,
@@ -54,7 +53,7 @@ class Meter:
 
     `kernel` is `native` or `neighbours`: whose code it is, and how the lists are laid out that
     `of_run` is given. `on_compile` is called with the reason before each compile, `note` with what
-    it cost.
+    it cost. `laws` decide how fast rods move that are driven and pushed.
     """
 
     def __init__(
@@ -63,8 +62,10 @@ class Meter:
         threads: int,
         on_compile: Callable[[str], None] = lambda _: None,
         note: Callable[[CompileRecord], None] = lambda _: None,
+        laws: Laws = GIVEN,
     ) -> None:
         self.kernel = kernel
+        self.laws = laws
         self._threads = threads
         self._on_compile = on_compile
         self._note = note
@@ -147,15 +148,15 @@ class Meter:
     def _function(self, name: str, room: Capacity) -> Callable:
         by_native = self.kernel == "native"
         if name == "current":
-            return _is_current
+            return partial(_is_current, laws=self.laws)
         if name == "list":
             by_jax = partial(with_list, words=room.words)
             build = partial(native.with_list, threads=self._threads) if by_native else by_jax
-            return partial(_with_list, build=build)
+            return partial(_with_list, build=build, laws=self.laws)
         if name == "sums":
             summed = partial(native.per_particle_sum, threads=self._threads)
-            return partial(_sums, kernel=summed if by_native else per_particle_sum)
-        return _touching
+            return partial(_sums, kernel=summed if by_native else per_particle_sum, laws=self.laws)
+        return partial(_touching, laws=self.laws)
 
 
 def list_kernel(setup: Setup) -> str:
@@ -174,15 +175,19 @@ def checked_names(names: Iterable[str]) -> tuple[str, ...]:
     return wanted
 
 
-def _is_current(state: State, packed: Packed) -> Bool[Array, ""]:
+def _is_current(state: State, packed: Packed, *, laws: Laws) -> Bool[Array, ""]:
     assert state.neighbours is not None
-    return is_current(state.neighbours, state.pos, state.theta, unpack(packed))
+    return is_current(state.neighbours, state.pos, state.theta, unpack(packed, laws))
 
 
 def _with_list(
-    state: State, packed: Packed, *, build: Callable[[State, Params], tuple[State, Array]]
+    state: State,
+    packed: Packed,
+    *,
+    build: Callable[[State, Physics], tuple[State, Array]],
+    laws: Laws,
 ) -> tuple[State, Bool[Array, ""]]:
-    return build(state, unpack(packed))
+    return build(state, unpack(packed, laws))
 
 
 class _Sums(NamedTuple):
@@ -192,14 +197,14 @@ class _Sums(NamedTuple):
     local_density: Float[Array, "rods"]
 
 
-def _sums(state: State, packed: Packed, *, kernel: Kernel) -> _Sums:
+def _sums(state: State, packed: Packed, *, kernel: Kernel, laws: Laws) -> _Sums:
     """Speed, and what is sensed where a neighbour counts 1 whatever its activity."""
-    params = replace(unpack(packed), w_d=jnp.float32(1), w_a=jnp.float32(0))
+    params = replace(unpack(packed, laws), w_d=jnp.float32(1), w_a=jnp.float32(0))
     rods = rods_of(state)
     sums = kernel(rods, state.n, params, state.neighbours)
     push, _ = external(rods, state.obstacles, state.obstacle_count, params)
     thrust, _ = propulsion(rods, params)
-    motion = update_velocity(sums.force + thrust + push, sums.torque, params)
+    motion = update_velocity(sums.force + thrust + push, sums.torque, rods, params)
     along_x, along_y = motion.velocity.T
     return _Sums(speed(motion), along_x, along_y, sums.local_density)
 
@@ -216,10 +221,10 @@ class _Touching(NamedTuple):
     partner: Int[Array, "slots rods"]
 
 
-def _touching(state: State, packed: Packed) -> _Touching:
+def _touching(state: State, packed: Packed, *, laws: Laws) -> _Touching:
     """Each listed pair looked at for contact, a slot of all rods at a time."""
     assert state.neighbours is not None
-    params, rods, listed = unpack(packed), rods_of(state), state.neighbours
+    params, rods, listed = unpack(packed, laws), rods_of(state), state.neighbours
     chunks, slots, chunk = listed.table.shape
     size = chunks * chunk
     partner = listed.table.transpose(1, 0, 2).reshape(slots, size)

@@ -6,11 +6,14 @@ array shapes and the compiled program: changing it rebuilds. Widgets, flags, con
 the table in docs/parameters.md and the metadata of movies are all derived from this file (see
 `engine.schema`).
 
+`Laws` are choices of the model, words that become a part of the program; a `Setup` holds them.
+ARCHITECTURE.md tells how to add one.
+
 Units are reduced: l a length, t a time, f a force. The presets choose l as the body width 2
 `radius`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 
@@ -69,11 +72,13 @@ class Params:
     )  # fmt: skip
     k_cc: float = param(
         60.0, symbol="k", unit="f/l", group="model", low=1, high=1000, step=1, log=True, least=0,
-        doc="Contact stiffness: two rods that overlap by δ push each other with the force k δ.",
+        doc="Contact stiffness: two rods that overlap by δ push each other with the force k δ "
+        "(contact = hooke).",
     )  # fmt: skip
     gamma: float = param(
         1.0, symbol="γ", unit="f t/l²", group="model", low=0.1, high=10, step=0.01, log=True,
-        above=0, doc="Drag per length: translation ζ = γℓ, rotation ζ_R = γℓ³/12.",
+        above=0, doc="Drag per length. Where it is isotropic: translation ζ = γℓ, rotation "
+        "ζ_R = γℓ³/12.",
     )  # fmt: skip
     F_prop: float = param(
         8.0, symbol="F", unit="f", group="propulsion and activity", low=0, high=40, step=0.1,
@@ -116,6 +121,11 @@ class Params:
         0.0, symbol="D_t", unit="l²/t", group="propulsion and activity", low=0, high=0.5,
         step=0.005, least=0, doc="Translational diffusion of every rod.",
     )  # fmt: skip
+    tumble_rate: float = param(
+        0.0, symbol="λ_t", unit="1/t", group="propulsion and activity", low=0, high=2, step=0.01,
+        least=0, doc="How often a rod tumbles, that is takes a new angle at random: with the "
+        "probability 1 - exp(-λ_t Δt) a step. 0 is never.",
+    )  # fmt: skip
     push_x: float = param(
         0.0, symbol="", unit="l", group="hand", low=0, high=1000, step=0.1,
         doc="Where the hand is, in x. The window's tools push and pull set it.",
@@ -135,12 +145,54 @@ class Params:
     )  # fmt: skip
     dt: float = param(
         0.00333, symbol="Δt", unit="t", group="numerics", low=1e-5, high=0.05, step=1e-5, log=True,
-        above=0, doc="Time step. Keep it at or below 0.05 γℓ/k, the largest safe one.",
+        above=0, doc="Time step. Keep it at or below the largest safe one, 0.05 γℓ/k where drag is "
+        "isotropic.",
     )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Setup:
+class Laws:
+    """Which laws the model follows, in words. The defaults are the model as it was given."""
+
+    drag: str = param(
+        "isotropic", symbol="", unit="", group="model", choices=("isotropic", "anisotropic"),
+        doc="How the medium holds a rod back. isotropic: γ per length, alike along and across. "
+        "anisotropic: a cylinder in a viscous fluid, which glides more easily along its axis.",
+    )  # fmt: skip
+    contact: str = param(
+        "hooke", symbol="", unit="", group="model", choices=("hooke", "hertz"),
+        doc="How a contact of rods, or of a rod and an obstacle, pushes back at the overlap δ. "
+        "hooke: k δ. hertz: k δ √(δ/2R), softer at first and as hard at a whole body width.",
+    )  # fmt: skip
+    activation: str = param(
+        "rising", symbol="", unit="", group="propulsion and activity",
+        choices=("rising", "falling"),
+        doc="Where a rod is active. rising: where it senses at least the threshold. falling: where "
+        "it senses less (quorum quench).",
+    )  # fmt: skip
+    noise_of: str = param(
+        "all", symbol="", unit="", group="propulsion and activity", choices=("all", "active"),
+        doc="Which rods diffuse and tumble. all: every rod. active: each by its activity, so that "
+        "passive rods lie still.",
+    )  # fmt: skip
+
+    @property
+    def laws(self) -> "Laws":
+        """The laws alone, without what a subclass adds."""
+        return Laws(**{f.name: getattr(self, f.name) for f in fields(Laws)})
+
+
+# The model as it was given.
+GIVEN = Laws()
+
+
+@dataclass(frozen=True)
+class Physics(Params, Laws):
+    """All that the equations read: parameters and laws."""
+
+
+@dataclass(frozen=True)
+class Setup(Laws):
     """What decides shapes, the compiled program and the start: applied by a rebuild."""
 
     rods: int = param(

@@ -12,7 +12,7 @@ import psutil
 from engine.capacity import Capacity
 from engine.kernels import is_listed, name_of
 from engine.kernels.native import BYTES_A_ROD
-from engine.params import Setup
+from engine.params import Laws, Setup
 from engine.schema import ParameterError
 from engine.state import State, state_shapes
 from engine.step import PARAM_NAMES, Packed, Report, advance, steps_for
@@ -25,7 +25,7 @@ _BYTES_A_ROD, _BYTES_A_SLOT, _BYTES_A_WORD = 512, 12, 12
 
 @dataclass(frozen=True)
 class Program:
-    """`advance` compiled for one capacity and one kernel.
+    """`advance` compiled for one capacity, one kernel and the laws of one model.
 
     `temp_bytes` is what XLA and native code take for temporaries; `record` tells what the compile
     cost.
@@ -33,6 +33,7 @@ class Program:
 
     capacity: Capacity
     kernel: str
+    laws: Laws
     compiled: Any
     temp_bytes: int
     record: CompileRecord
@@ -108,14 +109,14 @@ def compile_program(
         jax.ShapeDtypeStruct((), np.int32),
         jax.ShapeDtypeStruct((), np.float32),
     )
-    step = partial(advance, steps=steps_for(kernel, capacity, threads))
+    step = partial(advance, steps=steps_for(kernel, capacity, threads), laws=setup.laws)
     compiled, record = compiled_ahead(jax.jit(step, donate_argnums=0), arguments, reason)
     memory = compiled.memory_analysis()
     temp_bytes = memory.temp_size_in_bytes if memory else 0
     if kernel == "native":
         temp_bytes += BYTES_A_ROD * capacity.rods
     _require(setup, kernel, temp_bytes)
-    return Program(capacity, kernel, compiled, temp_bytes, record)
+    return Program(capacity, kernel, setup.laws, compiled, temp_bytes, record)
 
 
 def compiled_ahead(function: Any, arguments: tuple, reason: str) -> tuple[Any, CompileRecord]:

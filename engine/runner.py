@@ -11,7 +11,7 @@ import numpy as np
 from engine.capacity import Capacity, Demand, capacity_for, grown
 from engine.kernels import is_listed
 from engine.obstacle import Obstacle
-from engine.params import Params, Setup
+from engine.params import Laws, Params, Setup
 from engine.program import Program, check_memory, compile_program
 from engine.schema import ParameterError
 from engine.snapshot import Start
@@ -127,9 +127,9 @@ class Runner:
         """
         capacity = capacity_for(setup.rods, params, jax.default_backend(), kernel)
         check_memory(setup, kernel, capacity)
-        if old and (old.capacity.rods, old.kernel) == (capacity.rods, kernel):
+        if old and _made(old, old.capacity.rods) == (capacity.rods, kernel, setup.laws):
             return old
-        reason = "first start" if not old else "kernel" if old.kernel != kernel else "rods"
+        reason = _reason(old, kernel, setup)
         return self._compiled(setup, kernel, capacity, reason, self.compiles)
 
     def program_with(
@@ -137,7 +137,7 @@ class Runner:
     ) -> Program:
         """A program of just this capacity: `old` if it has it. Raises as `program_for` does."""
         check_memory(setup, kernel, capacity)
-        if old and (old.capacity, old.kernel) == (capacity, kernel):
+        if old and _made(old, old.capacity) == (capacity, kernel, setup.laws):
             return old
         return self._compiled(setup, kernel, capacity, "checkpoint", self.compiles)
 
@@ -197,3 +197,17 @@ class Runner:
         among.append(program.record)
         self._latest = program.record
         return program
+
+
+def _made(program: Program, room: int | Capacity) -> tuple[int | Capacity, str, Laws]:
+    """What decides whether `program` serves a run that needs `room`."""
+    return room, program.kernel, program.laws
+
+
+def _reason(old: Program | None, kernel: str, setup: Setup) -> str:
+    """Why a program is compiled in place of `old`."""
+    if old is None:
+        return "first start"
+    if old.kernel != kernel:
+        return "kernel"
+    return "rods" if old.laws == setup.laws else "model"

@@ -14,7 +14,8 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from engine.params import Params, Setup
+from engine.drag import LONGEST, SHORTEST, drag_of
+from engine.params import Laws, Params, Setup
 
 Declared = TypeVar("Declared", Params, Setup)
 Value = float | int | str
@@ -198,36 +199,50 @@ def smallest_space_size(params: Params) -> float:
     return 2 * (params.length + max(2 * params.radius, params.sensing_range))
 
 
-def largest_safe_dt(params: Params) -> float:
-    """0.4/λ₀ = 0.05 γℓ/k, with λ₀ = 8k/(γℓ) the rate of the stiffest single contact."""
-    return 0.05 * params.gamma * params.length / params.k_cc if params.k_cc > 0 else math.inf
+def aspect_ratio(params: Params) -> float:
+    """Length of the whole rod over its width, (ℓ + 2R)/2R."""
+    return (params.length + 2 * params.radius) / (2 * params.radius)
 
 
-def free_speed(params: Params) -> float:
-    """v₀ = F_prop/(2γℓ), the speed of a fully active rod alone."""
-    return params.F_prop / (2 * params.gamma * params.length)
+def largest_safe_dt(laws: Laws, params: Params) -> float:
+    """0.4/λ₀, λ₀ = 2k max(1/ζ⊥ + (ℓ/2)²/ζ_R, 1/ζ∥) being the rate of the stiffest single contact.
+
+    That is a tip on a tip, pushed across or along; 0.05 γℓ/k for isotropic drag. A contact after
+    Hertz is no stiffer up to an overlap of 4/9 of a body width.
+    """
+    drag, half = drag_of(params, laws.drag), params.length / 2
+    mobility = max(1 / drag.across + half * half / drag.turning, 1 / drag.along)
+    return 0.2 / (params.k_cc * mobility) if params.k_cc > 0 else math.inf
 
 
-def pace(params: Params, steps_per_second: float) -> float:
+def free_speed(laws: Laws, params: Params) -> float:
+    """v₀ = F_prop/(2ζ∥), the speed of a fully active rod alone."""
+    return params.F_prop / (2 * drag_of(params, laws.drag).along)
+
+
+def pace(laws: Laws, params: Params, steps_per_second: float) -> float:
     """Body widths that a fully active rod advances in a second of viewing."""
-    return abs(free_speed(params)) * params.dt * steps_per_second / (2 * params.radius)
+    return abs(free_speed(laws, params)) * params.dt * steps_per_second / (2 * params.radius)
 
 
 def derived(setup: Setup, params: Params) -> tuple[Derived, ...]:
     """The figures shown beside the parameters, in the order in which they are shown."""
-    v0, width = free_speed(params), 2 * params.radius
-    turn = 12 * params.T_prop / (params.gamma * params.length**3)
+    v0, width = free_speed(setup, params), 2 * params.radius
+    turn = params.T_prop / drag_of(params, setup.drag).turning
     softness = abs(params.F_prop) / 2 / (params.k_cc * width) if params.k_cc > 0 else math.inf
     return (
         Derived("packing_fraction", "φ", "", packing_fraction(setup, params), "N A / L²"),
-        Derived("aspect_ratio", "", "", (params.length + width) / width, "(ℓ + 2R) / 2R"),
+        Derived("aspect_ratio", "", "", aspect_ratio(params), "(ℓ + 2R) / 2R"),
         Derived("effective_force", "F_eff", "f", params.F_prop / 2,
                 "thrust of a fully active rod, F/2"),
-        Derived("free_speed", "v₀", "l/t", v0, "speed of a fully active rod alone, F / 2γℓ"),
+        Derived("free_speed", "v₀", "l/t", v0,
+                "speed of a fully active rod alone, F / 2ζ∥: F / 2γℓ where drag is isotropic"),
         Derived("softness", "q", "", softness, "F_eff / (k 2R); above 0.1 rods begin to cross"),
         Derived("circle_radius", "r_c", "l", abs(v0 / turn) if turn else math.inf,
                 "radius of a circle swimmer, v₀ ζ_R / T"),
-        Derived("largest_safe_dt", "Δt_max", "t", largest_safe_dt(params), "0.05 γℓ / k"),
+        Derived("largest_safe_dt", "Δt_max", "t", largest_safe_dt(setup, params),
+                "0.4 / λ₀, λ₀ being the rate of the stiffest contact: 0.05 γℓ / k where drag is "
+                "isotropic"),
         Derived("body_width_steps", "", "steps", width / (abs(v0) * params.dt) if v0 else math.inf,
                 "steps in which a fully active rod advances one body width"),
     )  # fmt: skip
@@ -292,10 +307,16 @@ COARSEST_GRAIN = 1e-3
 def warnings_for(setup: Setup, params: Params) -> tuple[str, ...]:
     """Plain sentences about values that run but should not be trusted."""
     found = []
-    bound, width = largest_safe_dt(params), 2 * params.radius
+    bound, width = largest_safe_dt(setup, params), 2 * params.radius
     # A relative allowance, so that a dt typed with a few digits of the bound is not scolded.
     if params.dt > bound * 1.0005:
         found.append(f"dt = {params.dt:g} is above the largest safe step {bound:.4g}: lower dt.")
+    a = aspect_ratio(params)
+    if setup.drag == "anisotropic" and not SHORTEST <= a <= LONGEST:
+        found.append(
+            f"drag = anisotropic holds for aspect ratios from {SHORTEST:g} to {LONGEST:g}, and "
+            f"these rods have {a:.3g}: change length or radius, or choose drag = isotropic."
+        )
     q = abs(params.F_prop) / 2 / (params.k_cc * width) if params.k_cc > 0 else math.inf
     if q > 0.1 and params.F_prop:
         found.append(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 from numpy.typing import ArrayLike
@@ -83,6 +84,11 @@ class Batch(NamedTuple):
     largest_move: Float[Array, ""]
     worst: Int[Array, ""]
     speed: Float[Array, ""]
+
+
+def alive(state: State) -> Bool[Array, "rods"]:
+    """Which places of `state` hold a rod."""
+    return jnp.arange(state.theta.size) < state.n
 
 
 def random_start(setup: Setup, params: Params, seed: int) -> Start:

@@ -16,15 +16,17 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from engine.capacity import Capacity
+from engine.drag import drag_of
 from engine.geometry import Number, wrap_angle, wrap_position
 from engine.interaction import Rod
 from engine.kernels import KERNELS, native
 from engine.kernels.neighbour_search import with_list
 from engine.kernels.neighbours import is_current
 from engine.kernels.sums import Kernel
+from engine.noise import Noise, noise
 from engine.observables import Observables, observe
-from engine.params import Params
-from engine.state import Batch, State
+from engine.params import GIVEN, Laws, Params, Physics
+from engine.state import Batch, State, alive
 from engine.surroundings import external
 
 PARAM_NAMES = tuple(f.name for f in dataclasses.fields(Params))
@@ -43,13 +45,14 @@ def pack(params: Params) -> tuple[np.float32, ...]:
     return tuple(np.float32(getattr(params, name)) for name in PARAM_NAMES)
 
 
-def unpack(packed: Packed) -> Params:
-    """The inverse of `pack`, inside the compiled program.
+def unpack(packed: Packed, laws: Laws = GIVEN) -> Physics:
+    """The inverse of `pack`, inside the compiled program, under `laws`.
 
-    Every field is then a traced scalar, which computes as the declared number does.
+    Every parameter is then a traced scalar, which computes as the declared number does; the laws
+    are words still, which decide what is compiled.
     """
-    traced: tuple[Any, ...] = packed
-    return Params(*traced)
+    traced: dict[str, Any] = dict(zip(PARAM_NAMES, packed, strict=True))
+    return Physics(**dataclasses.asdict(laws), **traced)
 
 
 class Motion(NamedTuple):
@@ -66,20 +69,20 @@ def rods_of(state: State) -> Rod:
     return Rod(x, y, cos, sin, state.activity)
 
 
-def alive(state: State) -> Bool[Array, "rods"]:
-    """Which places of `state` hold a rod."""
-    return jnp.arange(state.theta.size) < state.n
-
-
 def activation(
     local_density: Float[Array, "..."],
     activity_thresh: Number,
     activity_width: Number,
+    law: str = "rising",
 ) -> Float[Array, "..."]:
-    """The activity that a rod tends to: 1/(1 + exp(-(S - S*)/w)), for w = 0 the step S ≥ S*."""
+    """The activity that a rod tends to: 1/(1 + exp(-(S - S*)/w)), for w = 0 the step S ≥ S*.
+
+    By the law `falling` it is 1 less that: 1/(1 + exp((S - S*)/w)), and the step S < S*.
+    """
     excess = local_density - activity_thresh
-    smooth = jax.nn.sigmoid(excess / jnp.where(activity_width > 0, activity_width, 1))
-    return jnp.where(activity_width > 0, smooth, (excess >= 0).astype(smooth.dtype))
+    above, sign = (excess < 0, -1) if law == "falling" else (excess >= 0, 1)
+    smooth = jax.nn.sigmoid(sign * excess / jnp.where(activity_width > 0, activity_width, 1))
+    return jnp.where(activity_width > 0, smooth, above.astype(smooth.dtype))
 
 
 def update_activity(
@@ -103,34 +106,16 @@ def propulsion(rods: Rod, params: Params) -> tuple[Float[Array, "rods 2"], Float
 
 
 def update_velocity(
-    force: Float[Array, "rods 2"], torque: Float[Array, "rods"], params: Params
+    force: Float[Array, "rods 2"], torque: Float[Array, "rods"], rods: Rod, params: Physics
 ) -> Motion:
-    """Overdamped motion: ẋ = F/ζ, θ̇ = T/ζ_R with ζ = γℓ, ζ_R = γℓ³/12."""
-    return Motion(
-        force / (params.gamma * params.length), torque * 12 / (params.gamma * params.length**3)
-    )
-
-
-def noise(state: State, params: Params) -> tuple[Float[Array, "rods 2"], Float[Array, "rods"]]:
-    """Random displacements √(2 D_t dt) (N, 2) and turns √(2 D_r dt) (N,), from (seed, step, id).
-
-    Counter-based, so that neither K, nor the number of rods, nor their order in memory changes what
-    a rod draws.
-    """
-    n = state.theta.size
-
-    def draw() -> Float[Array, "rods 3"]:
-        # Seed and step are the key itself: one hash less to compile and to compute.
-        key = jax.random.wrap_key_data(jnp.stack([state.seed, state.step]), impl="threefry2x32")
-        of_rod = jax.vmap(lambda rod: jax.random.normal(jax.random.fold_in(key, rod), (3,)))
-        return jnp.where(alive(state)[:, None], of_rod(state.id), 0)
-
-    silent = (params.D_r <= 0) & (params.D_t <= 0)
-    normal = lax.cond(silent, lambda: jnp.zeros((n, 3)), draw)
-    return (
-        normal[:, :2] * jnp.sqrt(2 * params.D_t * params.dt),
-        normal[:, 2] * jnp.sqrt(2 * params.D_r * params.dt),
-    )
+    """Overdamped motion: ẋ = F∥/ζ∥ + F⊥/ζ⊥ along and across a rod, θ̇ = T/ζ_R; see `drag_of`."""
+    drag = drag_of(params, params.drag, jnp.log)
+    velocity = force / drag.across
+    if params.drag != "isotropic":
+        along = force[:, 0] * rods.cos + force[:, 1] * rods.sin
+        more = along * (1 / drag.along - 1 / drag.across)
+        velocity += jnp.stack([more * rods.cos, more * rods.sin], axis=1)
+    return Motion(velocity, torque / drag.turning)
 
 
 def update_position(
@@ -149,6 +134,14 @@ def update_position(
     return pos, wrap_angle(moved[:, 2]), rest.at[:, :2].add(lost)
 
 
+def tumble(
+    theta: Float[Array, "rods"], rest: Float[Array, "rods 3"], drawn: Noise
+) -> tuple[Float[Array, "rods"], Float[Array, "rods 3"]]:
+    """Angles, and what rounding left, after the tumbles of this step: new ones are exact."""
+    kept = jnp.where(drawn.tumbles, 0, rest[:, 2])
+    return jnp.where(drawn.tumbles, drawn.heading, theta), rest.at[:, 2].set(kept)
+
+
 def speed(motion: Motion) -> Float[Array, "rods"]:
     """|ẋ| of each rod. Not by `hypot`, whose care for huge numbers costs more than all the rest."""
     x, y = motion.velocity.T
@@ -161,7 +154,7 @@ def tip_moves(motion: Motion, params: Params) -> Float[Array, "rods"]:
 
 
 def one_timestep(
-    state: State, params: Params, kernel: Kernel, most_move: Float[Array, ""]
+    state: State, params: Physics, kernel: Kernel, most_move: Float[Array, ""]
 ) -> tuple[State, Motion]:
     """The state one `dt` later, and the motion without noise that led there.
 
@@ -178,20 +171,24 @@ def one_timestep(
     with jax.named_scope("velocity"):
         force = sums.force + thrust + push
         torque = sums.torque + thrust_torque + push_torque
-        motion = update_velocity(force, torque, params)
+        motion = update_velocity(force, torque, rods, params)
     with jax.named_scope("limit"):
         share = jnp.minimum(1, most_move / jnp.maximum(tip_moves(motion, params), 1e-30))
         motion = Motion(motion.velocity * share[:, None], motion.angular * share)
     with jax.named_scope("noise"):
-        shift, twist = noise(state, params)
+        drawn = noise(state, params)
     with jax.named_scope("activity"):
-        target = activation(sums.local_density, params.activity_thresh, params.activity_width)
+        target = activation(
+            sums.local_density, params.activity_thresh, params.activity_width, params.activation
+        )
         activity = update_activity(state.activity, target, params)
         # An empty place stays passive, and so at rest.
         activity = jnp.where(alive(state), activity, 0)
     with jax.named_scope("position"):
-        move, turn = motion.velocity * params.dt + shift, motion.angular * params.dt + twist
+        move = motion.velocity * params.dt + drawn.shift
+        turn = motion.angular * params.dt + drawn.turn
         pos, theta, rest = update_position(state, move, turn, params)
+        theta, rest = tumble(theta, rest, drawn)
     with jax.named_scope("directions"):
         direction = jnp.stack([jnp.cos(theta), jnp.sin(theta)], axis=1)
     return state._replace(
@@ -233,7 +230,7 @@ class Report(NamedTuple):
 
 
 # How a batch is run: from the state, the parameters, K and the farthest that a tip may move.
-Steps = Callable[[State, Params, Int[Array, ""], Float[Array, ""]], Batch]
+Steps = Callable[[State, Physics, Int[Array, ""], Float[Array, ""]], Batch]
 
 
 def advance(
@@ -243,13 +240,16 @@ def advance(
     most_move: Float[Array, ""],
     *,
     steps: Steps,
+    laws: Laws,
 ) -> tuple[State, Report]:
     """K fused steps. K, the parameters and `most_move` are traced: changing them compiles nothing.
+
+    The `laws` are not: others make another program.
 
     A step that is not finite, or in which a rod would move by more than a body width, is not taken;
     nor is one whose neighbour list would not fit its capacity.
     """
-    batch = steps(state, unpack(packed), K, most_move)
+    batch = steps(state, unpack(packed, laws), K, most_move)
     return batch.state, report(batch)
 
 
@@ -262,7 +262,7 @@ def steps_for(kernel: str, capacity: Capacity, threads: int = 1) -> Steps:
 
 def _native_steps(
     state: State,
-    params: Params,
+    params: Physics,
     K: Int[Array, ""],
     most_move: Float[Array, ""],
     *,
@@ -274,7 +274,7 @@ def _native_steps(
 
 def _loop(
     state: State,
-    params: Params,
+    params: Physics,
     K: Int[Array, ""],
     most_move: Float[Array, ""],
     *,
@@ -311,7 +311,7 @@ def _loop(
 
 
 def checked_step(
-    batch: Batch, params: Params, kernel: Kernel, most_move: Float[Array, ""]
+    batch: Batch, params: Physics, kernel: Kernel, most_move: Float[Array, ""]
 ) -> Batch:
     """One step more, or the batch as it was, not `ok`, where the step cannot be trusted."""
     old = batch.state

@@ -15,8 +15,8 @@ from jax import lax
 from jaxtyping import Array, Bool, Complex, Float, Int
 
 from engine.geometry import Number, periodic_displacement
-from engine.interaction import Rod, Scalar
-from engine.params import Params
+from engine.interaction import Rod, Scalar, root_of_overlap
+from engine.params import Params, Physics
 
 # A point of the core counts as less deep than it is, at an end by this share of a body width, so
 # that a rod which lies flat against a wall is pushed at its middle and does not rattle.
@@ -162,7 +162,7 @@ def crosses(x: Scalar, y: Scalar, rod: Rod, wall: Wall, params: Params) -> Bool[
     )
 
 
-def obstacle_push(rod: Rod, wall: Wall, params: Params) -> Push:
+def obstacle_push(rod: Rod, wall: Wall, params: Physics) -> Push:
     """What one rod, or each of an array of rods, takes from one obstacle."""
     box, width = params.space_size, 2 * params.radius
     half_width, half_height = (
@@ -178,7 +178,10 @@ def obstacle_push(rod: Rod, wall: Wall, params: Params) -> Push:
         lambda a, b: jnp.where(where, a, b),
         across(x, y, rod, wall, bend, params), beside(x, y, rod, wall, bend, params),
     )  # fmt: skip
-    push = params.k_cc * jnp.clip(params.radius - contact.way.distance, 0, width)
+    overlap = jnp.clip(params.radius - contact.way.distance, 0, width)
+    push = params.k_cc * overlap
+    if params.contact == "hertz":
+        push *= root_of_overlap(overlap / width)
     force_x, force_y = push * contact.way.x, push * contact.way.y
     return Push(force_x, force_y, contact.s * (rod.cos * force_y - rod.sin * force_x))
 
@@ -198,7 +201,7 @@ def hand_push(rods: Rod, params: Params) -> Push:
 
 
 def external(
-    rods: Rod, obstacles: Float[Array, "places 5"], count: Int[Array, ""], params: Params
+    rods: Rod, obstacles: Float[Array, "places 5"], count: Int[Array, ""], params: Physics
 ) -> tuple[Float[Array, "rods 2"], Float[Array, "rods"]]:
     """Force (N, 2) and torque (N,) of the hand and the first `count` obstacles on each rod.
 

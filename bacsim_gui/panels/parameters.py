@@ -38,7 +38,7 @@ class DerivedFigures(QWidget):
             name = figure.name.replace("_", " ")
             text = "∞" if math.isinf(figure.value) else f"{figure.value:.4g}"
             self.figures.put(name, f"{text} {figure.unit}", figure.doc, figure.symbol)
-        pace = schema.pace(session.params, K * session.fps)
+        pace = schema.pace(session.setup, session.params, K * session.fps)
         doc = f"Of a fully active rod, with {K} steps a frame and {session.fps:g} frames a second."
         self.figures.put("pace", f"{pace:.3g} body widths/s", doc)
 
@@ -85,7 +85,7 @@ class ParameterPanel(QWidget):
         self.about.setVisible(bool(session.run.look_for))
         self.warning.setText("\n".join(session.warnings))
         self.warning_box.setVisible(bool(session.warnings))
-        unsafe = session.params.dt > schema.largest_safe_dt(session.params)
+        unsafe = session.params.dt > schema.largest_safe_dt(session.setup, session.params)
         self.safe_dt.setVisible(unsafe)
         changed = session.unapplied
         self.apply.setText(f"Apply {len(changed)} changes" if len(changed) > 1 else "Apply")

@@ -140,7 +140,7 @@ class RecordingPanel(Group):
         )
         if not session.movie_settings.is_trajectory:
             fps = order.fps if order else session.movie_settings.fps
-            pace = schema.pace(session.params, steps * fps)
+            pace = schema.pace(session.setup, session.params, steps * fps)
             text += f"\n{pace:.3g} body widths a second of movie"
         self.pace.setText(text)
 

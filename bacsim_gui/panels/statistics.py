@@ -120,7 +120,7 @@ class StatisticsPanel(Group):
         put("engine", "looking back" if looking else phase_text(status, time.monotonic()))
         put("frames a second", f"{rate:.1f}" if rate else "–", "Frames drawn in the last second.")
         put("steps a frame K", f"{K}{' (auto)' if session.auto else ''}")
-        pace = schema.pace(session.params, K * rate * session.draw_every)
+        pace = schema.pace(session.setup, session.params, K * rate * session.draw_every)
         put(
             "pace", f"{pace:.3g} body widths/s" if rate else "–",
             "Body widths that a fully active rod advances in a second, at the measured frame rate.",

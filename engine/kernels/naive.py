@@ -11,12 +11,12 @@ from jaxtyping import Array, Int
 
 from engine.interaction import PairTerm, Rod, single_pair_interaction
 from engine.kernels.sums import PairSums
-from engine.params import Params
+from engine.params import Physics
 from engine.state import NeighbourList
 
 
 def per_particle_sum(
-    rods: Rod, count: Int[Array, ""], params: Params, neighbours: NeighbourList | None = None
+    rods: Rod, count: Int[Array, ""], params: Physics, neighbours: NeighbourList | None = None
 ) -> PairSums:
     """Sums over all pairs of the first `count` of `rods`, arrays (N,), through (N, N) arrays."""
     index = jnp.arange(rods.x.size)

@@ -6,6 +6,7 @@ the machine; here sums and motion of sixteen rods are one pass in registers. The
 and so are the physics, to rounding.
 """
 
+import dataclasses
 from typing import Any
 
 import jax
@@ -13,11 +14,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from engine.drag import drag_of
 from engine.geometry import CONTACT_EPSILON
 from engine.interaction import Rod
 from engine.kernels.sums import PairSums
 from engine.native.library import PARAMS, native
-from engine.params import Params
+from engine.noise import tumble_chance
+from engine.params import Physics
 from engine.state import Batch, NeighbourList, State
 
 # What native code takes for a batch and for building a list besides the state: two copies of the
@@ -27,7 +30,7 @@ BYTES_A_ROD = 148
 
 def advance(
     state: State,
-    params: Params,
+    params: Physics,
     K: Int[Array, ""],
     most_move: Float[Array, ""],
     *,
@@ -40,24 +43,24 @@ def advance(
     """
     number = _like(most_move)
     shapes = (_like(K), _flag(), _flag(), number, _shape((), np.int32), number)
-    state, rest = _call(
-        "bacsim_advance", state, (_packed(params), K, most_move), shapes, threads, target
-    )
+    more = (_packed(params), K, most_move)
+    state, rest = _call("bacsim_advance", state, more, shapes, _how(params, threads, target))
     return Batch(state, *rest)
 
 
 def with_list(
-    state: State, params: Params, *, threads: int = 1, target: str = ""
+    state: State, params: Physics, *, threads: int = 1, target: str = ""
 ) -> tuple[State, Bool[Array, ""]]:
     """`state` in a new order with a new list, and whether that fits; see `neighbour_search`."""
-    state, (fits,) = _call("bacsim_build", state, (_packed(params),), (_flag(),), threads, target)
+    how = _how(params, threads, target)
+    state, (fits,) = _call("bacsim_build", state, (_packed(params),), (_flag(),), how)
     return state, fits
 
 
 def per_particle_sum(
     rods: Rod,
     count: Int[Array, ""],
-    params: Params,
+    params: Physics,
     neighbours: NeighbourList | None,
     *,
     threads: int = 1,
@@ -77,11 +80,11 @@ def per_particle_sum(
         ),
     )
     arguments = (*rods, count, neighbours.table, neighbours.used, _packed(params))
-    return PairSums(*call(*arguments, threads=np.int64(threads), target=target))
+    return PairSums(*call(*arguments, **_how(params, threads, target)))
 
 
 def _call(
-    name: str, state: State, more: tuple, results: tuple, threads: int, target: str
+    name: str, state: State, more: tuple, results: tuple, how: dict[str, Any]
 ) -> tuple[State, tuple]:
     """`state` after a call that changes it in place, and the other results."""
     _require()
@@ -91,7 +94,7 @@ def _call(
         (*[_like(leaf) for leaf in leaves], *results),
         input_output_aliases={i: i for i in range(len(leaves))},
     )
-    found = call(*leaves, *more, threads=np.int64(threads), target=target)
+    found = call(*leaves, *more, **how)
     return jax.tree.unflatten(structure, found[: len(leaves)]), tuple(found[len(leaves) :])
 
 
@@ -100,11 +103,19 @@ def _require() -> None:
         raise RuntimeError(f"There is no native code here: {problem}.")
 
 
-def _packed(params: Params) -> Float[Array, "numbers"]:
+def _how(params: Physics, threads: int, target: str) -> dict[str, Any]:
+    """The static attributes of a call: every law by its word, which native code refuses if new."""
+    return {"threads": np.int64(threads), "target": target, **dataclasses.asdict(params.laws)}
+
+
+def _packed(params: Physics) -> Float[Array, "numbers"]:
+    """The parameters in the order of `PARAMS`, and what both codes derive from them here."""
     width_over_length = 2 * jnp.asarray(params.radius) / params.length
     epsilon = CONTACT_EPSILON * width_over_length * width_over_length
+    per_drag = [1 / drag for drag in drag_of(params, params.drag, jnp.log)]
     values = [getattr(params, name) for name in PARAMS]
-    return jnp.stack([jnp.asarray(value, jnp.float32) for value in (*values, epsilon)])
+    derived = (epsilon, *per_drag, tumble_chance(params))
+    return jnp.stack([jnp.asarray(value, jnp.float32) for value in (*values, *derived)])
 
 
 def _shape(shape: tuple[int, ...], of: Any) -> jax.ShapeDtypeStruct:

@@ -16,14 +16,14 @@ from engine.geometry import periodic_displacement, wrap_angle
 from engine.interaction import Rod, single_pair_interaction
 from engine.kernels.gather import gather
 from engine.kernels.sums import PairSums
-from engine.params import Params
+from engine.params import Params, Physics
 from engine.state import NeighbourList
 
 Sums = tuple[Complex[Array, "rods"], Complex[Array, "rods"]]
 
 
 def per_particle_sum(
-    rods: Rod, count: Int[Array, ""], params: Params, neighbours: NeighbourList | None
+    rods: Rod, count: Int[Array, ""], params: Physics, neighbours: NeighbourList | None
 ) -> PairSums:
     """Sums over the rods that `neighbours` lists; `rods` are arrays (N,) in the order of the list.
 
@@ -76,7 +76,7 @@ def cutoff(params: Params) -> Float[Array, ""]:
     return jnp.maximum(2 * params.radius, params.sensing_range)
 
 
-def _sum_of_chunk(rods: Rod, c: Array, params: Params, neighbours: NeighbourList) -> Sums:
+def _sum_of_chunk(rods: Rod, c: Array, params: Physics, neighbours: NeighbourList) -> Sums:
     """The sums of one chunk of rods: force as x + i y, and torque + i local density.
 
     Complex, because XLA's CPU backend compiles each output of a stage to a loop of its own that

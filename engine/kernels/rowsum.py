@@ -16,14 +16,14 @@ from jaxtyping import Array, Complex, Float, Int
 from engine.geometry import Number
 from engine.interaction import Rod, single_pair_interaction
 from engine.kernels.sums import PairSums
-from engine.params import Params
+from engine.params import Params, Physics
 from engine.state import NeighbourList
 
 Indexed = tuple[Rod, Int[Array, "..."]]
 
 
 def per_particle_sum(
-    rods: Rod, count: Int[Array, ""], params: Params, neighbours: NeighbourList | None = None
+    rods: Rod, count: Int[Array, ""], params: Physics, neighbours: NeighbourList | None = None
 ) -> PairSums:
     """Sums over all pairs of the first `count` of `rods`, arrays (N,); temporary memory O(N)."""
     n = rods.x.size
@@ -105,7 +105,12 @@ def _rank(
 
 
 def _sum_of_rows(
-    main: Indexed, first: Array, turns: Array, blocks: Array, neighb_blocks: Indexed, params: Params
+    main: Indexed,
+    first: Array,
+    turns: Array,
+    blocks: Array,
+    neighb_blocks: Indexed,
+    params: Physics,
 ) -> tuple[Complex[Array, "rows"], Complex[Array, "rows"]]:
     """The sums of one block of rows: force as x + i y, and torque + i local density.
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from jaxtyping import Array, Float, Int
 
 from engine.interaction import Rod
-from engine.params import Params
+from engine.params import Physics
 from engine.state import NeighbourList
 
 
@@ -23,4 +23,4 @@ class PairSums(NamedTuple):
 
 
 # `rods` are arrays (N,), of which the first `count` are rods. Kernels without a list ignore it.
-Kernel = Callable[[Rod, Int[Array, ""], Params, NeighbourList | None], PairSums]
+Kernel = Callable[[Rod, Int[Array, ""], Physics, NeighbourList | None], PairSums]

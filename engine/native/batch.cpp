@@ -29,7 +29,7 @@ int64_t helpful(const State& state, int64_t threads) {
   return std::clamp<int64_t>(parts_of(state) / 2, 1, std::max<int64_t>(threads, 1));
 }
 
-bool is_current(const Target& target, const Params& params, const State& state,
+bool is_current(const Target& target, const Physics& params, const State& state,
                 const Workspace& workspace, Crew& crew) {
   if (state.made_for[0] != cutoff(params) || state.made_for[1] != params.length ||
       state.made_for[2] != params.space_size)
@@ -59,7 +59,7 @@ Outcome together(const std::vector<Outcome>& parts) {
 
 }  // namespace
 
-Result advance(const Target& target, const Params& params, const State& state, int32_t K,
+Result advance(const Target& target, const Physics& params, const State& state, int32_t K,
                float most_move, int64_t threads) {
   Result result{0, true, true, 0.0f, 0, 0.0f};
   Crew crew(helpful(state, threads));
@@ -95,7 +95,7 @@ Result advance(const Target& target, const Params& params, const State& state, i
   return result;
 }
 
-bool build(const Target& target, const Params& params, const State& state, int64_t threads) {
+bool build(const Target& target, const Physics& params, const State& state, int64_t threads) {
   Crew crew(helpful(state, threads));
   Workspace workspace(state, crew);
   const bool fits = build_list(target, params, state, workspace, crew);
@@ -103,7 +103,7 @@ bool build(const Target& target, const Params& params, const State& state, int64
   return fits;
 }
 
-void sum_up(const Target& target, const Params& params, const State& state, const float* x,
+void sum_up(const Target& target, const Physics& params, const State& state, const float* x,
             const float* y, const float* cos, const float* sin, float* activity, int64_t threads,
             const Sums& sums) {
   std::vector<Place> places(state.size);

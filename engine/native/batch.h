@@ -37,15 +37,15 @@ struct Result {
 };
 
 // Take K steps, or as many as can be trusted.
-Result advance(const Target& target, const Params& params, const State& state, int32_t K,
+Result advance(const Target& target, const Physics& params, const State& state, int32_t K,
                float most_move, int64_t threads);
 
 // Build a new list; false where it does not fit, with the rods as they were and no list that could
 // be used. Then `most` tells how many slots would do.
-bool build(const Target& target, const Params& params, const State& state, int64_t threads);
+bool build(const Target& target, const Physics& params, const State& state, int64_t threads);
 
 // The sums over the listed neighbours of rods in the order of the list.
-void sum_up(const Target& target, const Params& params, const State& state, const float* x,
+void sum_up(const Target& target, const Physics& params, const State& state, const float* x,
             const float* y, const float* cos, const float* sin, float* activity, int64_t threads,
             const Sums& sums);
 

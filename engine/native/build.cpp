@@ -24,10 +24,11 @@ constexpr float THINNEST_SKIN = 0.05f, THICKEST_SKIN = 2.0f;
 constexpr float PI = 3.14159265f;
 
 // The skin of the list that follows, half way in ratio to the best for what the old one saw.
-float next_skin(const Params& params, const State& state) {
+float next_skin(const Physics& params, const State& state) {
   const float old = *state.skin, distance = cutoff(params) + old, length = params.length;
   const bool ended = state.made_for[0] == cutoff(params) && state.made_for[1] == length &&
-                     state.made_for[2] == params.space_size && *state.age > 0;
+                     state.made_for[2] == params.space_size && *state.age > 0 &&
+                     *state.n * params.tumble_chance * *state.age < 0.5f;
   const float move = old / (2 * static_cast<float>(std::max(*state.age, 1)));
   const float density = *state.n / (params.space_size * params.space_size);
   const float area = 2 * length * length / PI + 4 * length * distance + PI * distance * distance;
@@ -132,9 +133,9 @@ class Table {
 
 }  // namespace
 
-float cutoff(const Params& params) { return std::max(2 * params.radius, params.sensing_range); }
+float cutoff(const Physics& params) { return std::max(2 * params.radius, params.sensing_range); }
 
-bool build_list(const Target& target, const Params& params, const State& state,
+bool build_list(const Target& target, const Physics& params, const State& state,
                 Workspace& workspace, Crew& crew) {
   const float skin = next_skin(params, state);
   // Half a step in the last place of a position and what SEARCH_EPSILON adds to a distance.

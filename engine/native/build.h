@@ -10,11 +10,11 @@
 namespace bacsim {
 
 // The distance of cores beyond which rods neither touch nor sense each other.
-float cutoff(const Params& params);
+float cutoff(const Physics& params);
 
 // Put rods in a new order with a new list; false where that has too few slots. Then the rods are as
 // they were, `most` is new, and the old list is lost: it is no longer current anywhere.
-bool build_list(const Target& target, const Params& params, const State& state,
+bool build_list(const Target& target, const Physics& params, const State& state,
                 Workspace& workspace, Crew& crew);
 
 }  // namespace bacsim

@@ -13,7 +13,7 @@
 #include "xla/ffi/api/ffi.h"
 
 // Counts the changes of what is called and of its arguments; `VERSION` in library.py must be equal.
-#define BACSIM_NATIVE_VERSION 3
+#define BACSIM_NATIVE_VERSION 4
 
 namespace bacsim {
 namespace {
@@ -105,11 +105,57 @@ State state_in(Taken<Buffers>& taken) {
   return state;
 }
 
-Params params_in(Arguments& taken) {
+// How a call is to be done, from its static attributes.
+class How {
+ public:
+  explicit How(const ffi::Dictionary& attributes) : attributes_(attributes) {
+    laws_.hertz = chosen("contact", {"hooke", "hertz"});
+    laws_.falling = chosen("activation", {"rising", "falling"});
+    laws_.noise_of_active = chosen("noise_of", {"all", "active"});
+    chosen("drag", {"isotropic", "anisotropic"});  // the numbers follow from it
+    // Of a law that is not known here, every choice but one would be computed wrongly.
+    if (attributes_.size() != OTHERS + known_)
+      throw Refused{"there is a law that it does not know"};
+  }
+
+  const Laws& laws() const { return laws_; }
+  int64_t threads() const { return get<int64_t>("threads"); }
+
+  const Target& target() const {
+    const Target* target = target_named(std::string(get<std::string_view>("target")).c_str());
+    if (!target) throw Refused{"this machine does not have the instructions of that name"};
+    return *target;
+  }
+
+ private:
+  static constexpr size_t OTHERS = 2;  // threads and target
+
+  template <class T>
+  T get(std::string_view name) const {
+    const auto value = attributes_.get<T>(name);
+    if (!value) throw Refused{"its attribute " + std::string(name) + " is missing"};
+    return *value;
+  }
+
+  // Which of `words` a law is.
+  int chosen(std::string_view law, std::initializer_list<std::string_view> words) {
+    ++known_;
+    const auto found = std::find(words.begin(), words.end(), get<std::string_view>(law));
+    if (found == words.end())
+      throw Refused{"it does not know that choice of " + std::string(law)};
+    return static_cast<int>(found - words.begin());
+  }
+
+  ffi::Dictionary attributes_;
+  Laws laws_{};
+  size_t known_ = 0;
+};
+
+Physics params_in(Arguments& taken, const How& how) {
   Params params;
   static_assert(sizeof params % sizeof(float) == 0, "numbers only");
   std::memcpy(&params, taken.array<ffi::F32>({sizeof params / sizeof(float)}), sizeof params);
-  return params;
+  return {params, how.laws()};
 }
 
 // What is read from the state as an index must be one.
@@ -127,12 +173,6 @@ void check(const State& state) {
       wrong |= static_cast<uint32_t>(table[at]) | (last - static_cast<uint32_t>(table[at]));
     if (wrong >> 31) throw Refused{"a list names no rod"};
   }
-}
-
-const Target& target_for(std::string_view name) {
-  const Target* target = target_named(std::string(name).c_str());
-  if (!target) throw Refused{"this machine does not have the instructions of that name"};
-  return *target;
 }
 
 // The state comes in as arguments and leaves as results, which share their memory.
@@ -154,11 +194,12 @@ State state_through(Arguments& arguments, Results& results) {
 
 // What `work` does with the arguments and results of a call; whatever it throws is told to XLA.
 template <class Work>
-ffi::Error guarded(ffi::RemainingArgs args, ffi::RemainingRets rets, const Work& work) {
+ffi::Error guarded(ffi::RemainingArgs args, ffi::RemainingRets rets, ffi::Dictionary attributes,
+                   const Work& work) {
   try {
     Arguments arguments(args);
     Results results(rets);
-    work(arguments, results);
+    work(arguments, results, How(attributes));
     return ffi::Error::Success();
   } catch (const Refused& refused) {
     return ffi::Error::InvalidArgument("bacsim's native code: " + refused.why + ".");
@@ -169,11 +210,10 @@ ffi::Error guarded(ffi::RemainingArgs args, ffi::RemainingRets rets, const Work&
   }
 }
 
-ffi::Error advance_call(ffi::RemainingArgs args, ffi::RemainingRets rets, int64_t threads,
-                        std::string_view target) {
-  return guarded(args, rets, [&](Arguments& arguments, Results& results) {
+ffi::Error advance_call(ffi::RemainingArgs args, ffi::RemainingRets rets, ffi::Dictionary attrs) {
+  return guarded(args, rets, attrs, [](Arguments& arguments, Results& results, const How& how) {
     const State state = state_through(arguments, results);
-    const Params params = params_in(arguments);
+    const Physics params = params_in(arguments, how);
     const int32_t K = *arguments.array<ffi::S32>({});
     const float most_move = *arguments.array<ffi::F32>({});
     int32_t* done = results.array<ffi::S32>({});
@@ -182,26 +222,24 @@ ffi::Error advance_call(ffi::RemainingArgs args, ffi::RemainingRets rets, int64_
     float* largest_move = results.array<ffi::F32>({});
     int32_t* worst = results.array<ffi::S32>({});
     float* speed = results.array<ffi::F32>({});
-    const Result result = advance(target_for(target), params, state, K, most_move, threads);
+    const Result result = advance(how.target(), params, state, K, most_move, how.threads());
     *done = result.done, *ok = result.ok, *fits = result.fits;
     *largest_move = result.largest_move, *worst = result.worst;
     *speed = result.speed;
   });
 }
 
-ffi::Error build_call(ffi::RemainingArgs args, ffi::RemainingRets rets, int64_t threads,
-                      std::string_view target) {
-  return guarded(args, rets, [&](Arguments& arguments, Results& results) {
+ffi::Error build_call(ffi::RemainingArgs args, ffi::RemainingRets rets, ffi::Dictionary attrs) {
+  return guarded(args, rets, attrs, [](Arguments& arguments, Results& results, const How& how) {
     const State state = state_through(arguments, results);
-    const Params params = params_in(arguments);
+    const Physics params = params_in(arguments, how);
     bool* fits = results.array<ffi::PRED>({});
-    *fits = build(target_for(target), params, state, threads);
+    *fits = build(how.target(), params, state, how.threads());
   });
 }
 
-ffi::Error sums_call(ffi::RemainingArgs args, ffi::RemainingRets rets, int64_t threads,
-                     std::string_view target) {
-  return guarded(args, rets, [&](Arguments& arguments, Results& results) {
+ffi::Error sums_call(ffi::RemainingArgs args, ffi::RemainingRets rets, ffi::Dictionary attrs) {
+  return guarded(args, rets, attrs, [](Arguments& arguments, Results& results, const How& how) {
     State state{};
     const int64_t size = state.size = arguments.dimension<ffi::F32>(0, 0);
     const int64_t slots = state.slots = arguments.dimension<ffi::S32>(6, 1);
@@ -215,10 +253,10 @@ ffi::Error sums_call(ffi::RemainingArgs args, ffi::RemainingRets rets, int64_t t
     state.table = arguments.array<ffi::S32>({size / BLOCK, slots, BLOCK});
     state.used = arguments.array<ffi::S32>({size / BLOCK});
     check(state);
-    const Params params = params_in(arguments);
+    const Physics params = params_in(arguments, how);
     const Sums sums{results.array<ffi::F32>({size, 2}), results.array<ffi::F32>({size}),
                     results.array<ffi::F32>({size})};
-    sum_up(target_for(target), params, state, x, y, cos, sin, activity, threads, sums);
+    sum_up(how.target(), params, state, x, y, cos, sin, activity, how.threads(), sums);
   });
 }
 
@@ -233,12 +271,8 @@ ffi::Error sums_call(ffi::RemainingArgs args, ffi::RemainingRets rets, int64_t t
 
 #define BACSIM_HANDLER(name, call)                              \
   BACSIM_VISIBLE XLA_FFI_Error* name(XLA_FFI_CallFrame* frame); \
-  XLA_FFI_DEFINE_HANDLER_SYMBOL(name, call,                     \
-                                xla::ffi::Ffi::Bind()           \
-                                    .RemainingArgs()            \
-                                    .RemainingRets()            \
-                                    .Attr<int64_t>("threads")   \
-                                    .Attr<std::string_view>("target"))
+  XLA_FFI_DEFINE_HANDLER_SYMBOL(                                \
+      name, call, xla::ffi::Ffi::Bind().RemainingArgs().RemainingRets().Attrs())
 
 BACSIM_HANDLER(bacsim_advance, bacsim::advance_call);
 BACSIM_HANDLER(bacsim_build, bacsim::build_call);

@@ -10,10 +10,11 @@ namespace BACSIM_TARGET {
 
 // Constants of a pair. Plain numbers: the compiler keeps the vectors of them in registers.
 struct Pair {
-  float box, per_box, half, epsilon, epsilon_square, shrink, width, width_squared, k, range_squared,
-      w_d, w_a;
+  float box, per_box, half, epsilon, epsilon_square, shrink, width, width_squared, per_width, k,
+      range_squared, w_d, w_a;
+  bool hertz;
 
-  explicit Pair(const Params& p)
+  explicit Pair(const Physics& p)
       : box(p.space_size),
         per_box(1 / p.space_size),
         half(0.5f * p.length),
@@ -22,10 +23,12 @@ struct Pair {
         shrink(1 / (1 + p.epsilon)),
         width(2 * p.radius),
         width_squared(width * width),
+        per_width(1 / width),
         k(p.k_cc),
         range_squared(p.sensing_range * p.sensing_range),
         w_d(p.w_d),
-        w_a(p.w_a) {}
+        w_a(p.w_a),
+        hertz(p.laws.hertz) {}
 };
 
 // Signed distance of the contact point from the main rod's centre along it, and the vector from the
@@ -55,6 +58,9 @@ inline Contact contact_of(const Pair& pair, Float rx, Float ry, const Four& main
   return {s, rx + s * main.c - t * neighb.c, ry + s * main.d - t * neighb.d};
 }
 
+// √(δ/2R), by which a contact after Hertz is softer than one after Hooke; 0 without overlap.
+inline Float root_of_overlap(Float share) { return root(maximum(share, Float{})); }
+
 // Sums over neighbours: force, torque and what is sensed.
 struct Total {
   Float force_x, force_y, torque, sensed;
@@ -62,7 +68,7 @@ struct Total {
 
 // What the rods `main` take from the rods `neighb` is added to `total`; `activity` is the
 // neighbours' and matters only where `by_activity`. A rod takes nothing from itself.
-template <bool by_activity>
+template <bool by_activity, bool hertz>
 inline void add_pair(const Pair& pair, const Four& main, const Four& neighb, Float activity,
                      Int same, Total& total) {
   const Float rx = shortest_image(main.a - neighb.a, pair.box, pair.per_box);
@@ -71,7 +77,8 @@ inline void add_pair(const Pair& pair, const Four& main, const Four& neighb, Flo
   const Float squared = where(same, all(__builtin_inff()), at.x * at.x + at.y * at.y);
   // Coincident contact points have no normal; the floor makes their force 0, not NaN.
   const Float per_distance = inverse_root(maximum(squared, all(1e-20f)));
-  const Float pressed = pair.k * (pair.width * per_distance - 1.0f);
+  Float pressed = pair.k * (pair.width * per_distance - 1.0f);
+  if (hertz) pressed *= root_of_overlap(1.0f - squared * per_distance * pair.per_width);
   const Float push = where(squared < pair.width_squared, pressed, Float{});
   const Float force_x = push * at.x, force_y = push * at.y;
   total.force_x += force_x;

@@ -16,15 +16,16 @@ import jax
 
 NAME = "bacsim_native"
 # Counts the changes of what is called and of its arguments, as in ffi.cpp.
-VERSION = 3
+VERSION = 4
 # No machine has as many cores.
 MOST_THREADS = 4096
 HANDLERS = ("bacsim_advance", "bacsim_build", "bacsim_sums")
 
-# The parameters that the library takes, in the order of `Params` in model.h; `epsilon`, the
-# regularisation of the contact points, comes after them.
+# The parameters that the library takes, in the order of `Params` in model.h. After them come
+# numbers that follow from parameters and laws: `epsilon`, the regularisation of the contact points;
+# velocity over force along and across a rod, angular velocity over torque; the chance to tumble.
 PARAMS = (
-    "space_size", "length", "radius", "k_cc", "gamma", "F_prop", "T_prop", "w_d", "w_a",
+    "space_size", "length", "radius", "k_cc", "F_prop", "T_prop", "w_d", "w_a",
     "sensing_range", "activity_thresh", "activity_width", "tau_a", "D_r", "D_t", "push_x",
     "push_y", "push_range", "push_force", "dt",
 )  # fmt: skip

@@ -19,11 +19,23 @@ constexpr int BLOCKS_AT_ONCE = 32;
 // block have equally many, and so few that all of them lie near in memory.
 constexpr int WINDOW = 512;
 
-// The live parameters, in the order of `PARAMS` in library.py.
+// The live parameters, in the order of `PARAMS` in library.py, and what `_packed` in
+// kernels/native.py derives from them.
 struct Params {
-  float space_size, length, radius, k_cc, gamma, F_prop, T_prop, w_d, w_a, sensing_range,
-      activity_thresh, activity_width, tau_a, D_r, D_t, push_x, push_y, push_range, push_force, dt,
-      epsilon;
+  float space_size, length, radius, k_cc, F_prop, T_prop, w_d, w_a, sensing_range, activity_thresh,
+      activity_width, tau_a, D_r, D_t, push_x, push_y, push_range, push_force, dt;
+  float epsilon, per_drag_along, per_drag_across, per_turning_drag, tumble_chance;
+};
+
+// Which laws the model follows, see `Laws` in engine/params.py; false stands for the first choice.
+// That of drag is in the numbers above.
+struct Laws {
+  bool hertz, falling, noise_of_active;
+};
+
+// All that the equations read.
+struct Physics : Params {
+  Laws laws;
 };
 
 // Place and direction of a rod, which pairs read together.
@@ -95,7 +107,7 @@ struct Runs {
 };
 
 struct Search {
-  Params params;
+  Physics params;
   float within, skin;
 };
 
@@ -105,14 +117,14 @@ struct Target {
 
   // One step of blocks begin … end - 1, from `from` to `to`. A rod's tip goes no farther than
   // `most_move`. `count` are rods, the rest empty.
-  Outcome (*step)(const Params&, const Rods& from, const Rods& to, const List&, const Draw&,
+  Outcome (*step)(const Physics&, const Rods& from, const Rods& to, const List&, const Draw&,
                   const Obstacles&, float most_move, int32_t count, int64_t begin, int64_t end);
 
   // Whether no point of a rod has moved by more than half the skin since the list was built.
-  bool (*is_current)(const Params&, const Rods&, const List&, int64_t begin, int64_t end);
+  bool (*is_current)(const Physics&, const Rods&, const List&, int64_t begin, int64_t end);
 
   // The sums over all neighbours, without a step.
-  void (*sums)(const Params&, const Rods&, const List&, const Sums&, int64_t begin, int64_t end);
+  void (*sums)(const Physics&, const Rods&, const List&, const Sums&, int64_t begin, int64_t end);
 
   // Write the neighbours of rod `rank` to found[0], found[BLOCK], …, as far as there is room for
   // `slots`; returns how many there are.

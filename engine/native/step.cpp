@@ -24,7 +24,7 @@ Four places(const Place* from) {
 }
 
 // The sums of WIDTH rods of one block, whose neighbours begin at `table`.
-template <bool by_activity>
+template <bool by_activity, bool hertz>
 Total sums_of(const Pair& pair, const Rods& rods, const Four& main, const int32_t* table,
               int32_t used, int64_t first) {
   const Int itself = counting() + (int32_t)first;
@@ -33,7 +33,7 @@ Total sums_of(const Pair& pair, const Rods& rods, const Four& main, const int32_
     const Int at = load<Int>(table);
     const Four neighb = gather_four(&rods.place->x, table);
     const Float activity = by_activity ? gather(rods.activity, at) : Float{};
-    add_pair<by_activity>(pair, main, neighb, activity, at == itself, total);
+    add_pair<by_activity, hertz>(pair, main, neighb, activity, at == itself, total);
   }
   return total;
 }
@@ -42,22 +42,27 @@ Total sums_of(const Pair& pair, const Rods& rods, const Four& main, const List& 
               int64_t first) {
   const int64_t block = first / BLOCK;
   const int32_t* table = list.table + block * list.slots * BLOCK + first % BLOCK;
-  return pair.w_a != 0 ? sums_of<true>(pair, rods, main, table, list.used[block], first)
-                       : sums_of<false>(pair, rods, main, table, list.used[block], first);
+  const int32_t used = list.used[block];
+  if (pair.hertz)
+    return pair.w_a != 0 ? sums_of<true, true>(pair, rods, main, table, used, first)
+                         : sums_of<false, true>(pair, rods, main, table, used, first);
+  return pair.w_a != 0 ? sums_of<true, false>(pair, rods, main, table, used, first)
+                       : sums_of<false, false>(pair, rods, main, table, used, first);
 }
 
 // Constants of the motion.
 struct Motion {
-  float half, thrust, torque, per_drag, per_turning_drag, dt, most_move, width, box;
-  float thresh, per_width, memory, shift, twist;
-  bool hard, noisy, limited;
+  float half, thrust, torque, per_drag, more_along, per_turning_drag, dt, most_move, width, box;
+  float thresh, per_width, memory, shift, twist, tumble;
+  bool hard, falling, noisy, diffuses, tumbles, of_active, limited;
 
-  Motion(const Params& p, float most)
+  Motion(const Physics& p, float most)
       : half(0.5f * p.length),
         thrust(0.5f * p.F_prop),
         torque(p.T_prop),
-        per_drag(1 / (p.gamma * p.length)),
-        per_turning_drag(12 / (p.gamma * p.length * p.length * p.length)),
+        per_drag(p.per_drag_across),
+        more_along(p.per_drag_along - p.per_drag_across),
+        per_turning_drag(p.per_turning_drag),
         dt(p.dt),
         most_move(most),
         width(2 * p.radius),
@@ -67,32 +72,60 @@ struct Motion {
         memory(p.tau_a > 0 ? __builtin_expf(-p.dt / p.tau_a) : 0),
         shift(__builtin_sqrtf(2 * p.D_t * p.dt)),
         twist(__builtin_sqrtf(2 * p.D_r * p.dt)),
+        tumble(p.tumble_chance),
         hard(!(p.activity_width > 0)),
-        noisy(p.D_r > 0 || p.D_t > 0),
+        falling(p.laws.falling),
+        noisy(p.D_r > 0 || p.D_t > 0 || p.tumble_chance > 0),
+        diffuses(p.D_r > 0 || p.D_t > 0),
+        tumbles(p.tumble_chance > 0),
+        of_active(p.laws.noise_of_active),
         limited(most < __builtin_inff()) {}
 };
 
-// Random displacements and turn of some rods, from (seed, step, id) alone.
+// Random displacements and turn of some rods, and the angle of those that tumble, from (seed, step,
+// id) alone: engine/noise.py.
 struct Noise {
-  Float x, y, turn;
+  Float x, y, turn, heading;
+  Int tumbles;
 };
 
-Noise noise_of(const Motion& motion, const Draw& draw, Int alive, int64_t first) {
-  if (!motion.noisy) return Noise{};
+Noise noise_of(const Motion& motion, const Draw& draw, Float activity, Int alive, int64_t first) {
+  Noise noise{};
+  if (!motion.noisy) return noise;
   const Word id = load<Word>(draw.id + first);
   const Random key = threefry(all(draw.seed), all(draw.step), Word{}, id);
-  const auto number = [&key, alive](uint32_t which) {
+  const auto word = [&key](uint32_t which) {
     const Random bits = threefry(key.first, key.second, Word{}, all(which));
-    return where(alive, normal(bits.first ^ bits.second), Float{});
+    return bits.first ^ bits.second;
   };
-  return {motion.shift * number(0), motion.shift * number(1), motion.twist * number(2)};
+  if (motion.diffuses) {
+    const Float share = motion.of_active ? root(activity) : all(1.0f);
+    const auto number = [&](uint32_t which) {
+      return where(alive, normal(word(which)), Float{}) * share;
+    };
+    noise.x = motion.shift * number(0), noise.y = motion.shift * number(1);
+    noise.turn = motion.twist * number(2);
+  }
+  if (motion.tumbles) {
+    Float chance = all(motion.tumble);
+    if (motion.of_active) chance *= activity;
+    // Of 31 bits: float32 would round the chances of rare tumbles. The number is the largest below.
+    const Int level = to_int(minimum(chance * 2147483648.0f, all(2147483520.0f)));
+    noise.tumbles = alive & (bits_of<Int>(word(3) >> 1) < level);
+    const Float turns = to_float(bits_of<Int>(word(4) >> 8)) * 5.9604644775390625e-8f - 0.5f;
+    noise.heading = turns * (2 * PI);
+  }
+  return noise;
 }
 
 Float activity_after(const Motion& motion, Float before, Float sensed) {
   const Float excess = sensed - motion.thresh;
   const Float one = all(1.0f);
-  const Float target = motion.hard ? where(excess >= 0.0f, one, Float{})
-                                   : one / (one + exponential(-excess * motion.per_width));
+  // Above the threshold, or below; how steep, with its sign.
+  const Int beyond = motion.falling ? excess < 0.0f : excess >= 0.0f;
+  const float steep = motion.falling ? motion.per_width : -motion.per_width;
+  const Float target = motion.hard ? where(beyond, one, Float{})
+                                   : one / (one + exponential(excess * steep));
   return target + (before - target) * motion.memory;
 }
 
@@ -123,7 +156,7 @@ Moved turned(Float now, Float by, Float rest) {
 bool finite(Float value) { return !any(value - value != 0.0f); }
 
 // Whether no point of rods at (x, y, theta) has moved by more than half the skin.
-bool still_listed(const Params& params, const List& list, Float x, Float y, Float theta,
+bool still_listed(const Physics& params, const List& list, Float x, Float y, Float theta,
                   int64_t first) {
   const float box = params.space_size, per_box = 1 / box;
   const Float dx = x - load<Float>(list.x + first), dy = y - load<Float>(list.y + first);
@@ -160,7 +193,7 @@ struct Tally {
 };
 
 // One step of WIDTH rods.
-void step_of(const Params& params, const Pair& pair, const Motion& motion,
+void step_of(const Physics& params, const Pair& pair, const Motion& motion,
              const Surroundings& surroundings, const Rods& from, const Rods& to, const List& list,
              const Draw& draw, int32_t count, int64_t first, Outcome& outcome, Tally& tally) {
   const Four at = places(from.place + first);
@@ -168,8 +201,12 @@ void step_of(const Params& params, const Pair& pair, const Motion& motion,
   if (surroundings.any()) surroundings.add(at, sums);
   const Float before = load<Float>(from.activity + first);
   const Float thrust = motion.thrust * before;
-  Float vx = (sums.force_x + thrust * at.c) * motion.per_drag;
-  Float vy = (sums.force_y + thrust * at.d) * motion.per_drag;
+  const Float fx = sums.force_x + thrust * at.c, fy = sums.force_y + thrust * at.d;
+  Float vx = fx * motion.per_drag, vy = fy * motion.per_drag;
+  if (motion.more_along != 0) {
+    const Float along = (fx * at.c + fy * at.d) * motion.more_along;
+    vx += along * at.c, vy += along * at.d;
+  }
   Float angular = (sums.torque + motion.torque * before) * motion.per_turning_drag;
   Float speed = root(vx * vx + vy * vy);
   Float move = (speed + motion.half * absolute(angular)) * motion.dt;
@@ -179,11 +216,14 @@ void step_of(const Params& params, const Pair& pair, const Motion& motion,
   }
 
   const Int alive = counting() + (int32_t)first < count;
-  const Noise noise = noise_of(motion, draw, alive, first);
+  const Noise noise = noise_of(motion, draw, before, alive, first);
   const Moved x = moved(at.a, vx * motion.dt + noise.x, load<Float>(from.rest_x + first), motion);
   const Moved y = moved(at.b, vy * motion.dt + noise.y, load<Float>(from.rest_y + first), motion);
-  const Moved theta = turned(load<Float>(from.theta + first), angular * motion.dt + noise.turn,
-                             load<Float>(from.rest_theta + first));
+  Moved theta = turned(load<Float>(from.theta + first), angular * motion.dt + noise.turn,
+                       load<Float>(from.rest_theta + first));
+  if (motion.tumbles)
+    theta = {where(noise.tumbles, noise.heading, theta.to),
+             where(noise.tumbles, Float{}, theta.rest)};
   const Direction direction = direction_of(theta.to);
   const Float after = where(alive, activity_after(motion, before, sums.sensed), Float{});
 
@@ -200,7 +240,7 @@ void step_of(const Params& params, const Pair& pair, const Motion& motion,
   outcome.current &= still_listed(params, list, x.to, y.to, theta.to, first);
 }
 
-Outcome step(const Params& params, const Rods& from, const Rods& to, const List& list,
+Outcome step(const Physics& params, const Rods& from, const Rods& to, const List& list,
              const Draw& draw, const Obstacles& obstacles, float most_move, int32_t count,
              int64_t begin, int64_t end) {
   const Pair pair(params);
@@ -215,7 +255,7 @@ Outcome step(const Params& params, const Rods& from, const Rods& to, const List&
   return outcome;
 }
 
-bool is_current(const Params& params, const Rods& rods, const List& list, int64_t begin,
+bool is_current(const Physics& params, const Rods& rods, const List& list, int64_t begin,
                 int64_t end) {
   bool current = true;
   for (int64_t first = begin * BLOCK; first < end * BLOCK; first += WIDTH) {
@@ -225,7 +265,7 @@ bool is_current(const Params& params, const Rods& rods, const List& list, int64_
   return current;
 }
 
-void sums(const Params& params, const Rods& rods, const List& list, const Sums& out, int64_t begin,
+void sums(const Physics& params, const Rods& rods, const List& list, const Sums& out, int64_t begin,
           int64_t end) {
   const Pair pair(params);
   for (int64_t first = begin * BLOCK; first < end * BLOCK; first += WIDTH) {

@@ -109,7 +109,7 @@ inline Int crosses(Float x, Float y, const Four& rod, const Obstacle& wall, cons
 // What a rod takes from obstacles and the hand is added to `total`.
 class Surroundings {
  public:
-  Surroundings(const Params& params, const Pair& pair, const Obstacles& obstacles)
+  Surroundings(const Physics& params, const Pair& pair, const Obstacles& obstacles)
       : pair_(pair),
         obstacles_(obstacles),
         reach_(0.5f * params.length + params.radius),
@@ -149,7 +149,9 @@ class Surroundings {
     const Touch out = beside(x, y, rod, wall, pair_, bend_);
     const auto chosen = [crossed](Float a, Float b) { return where(crossed, a, b); };
     const Float s = chosen(in.s, out.s), distance = chosen(in.way.distance, out.way.distance);
-    const Float push = pair_.k * minimum(above_zero(radius_ - distance), all(pair_.width));
+    const Float overlap = minimum(above_zero(radius_ - distance), all(pair_.width));
+    Float push = pair_.k * overlap;
+    if (pair_.hertz) push *= root_of_overlap(overlap * pair_.per_width);
     const Float force_x = push * chosen(in.way.x, out.way.x);
     const Float force_y = push * chosen(in.way.y, out.way.y);
     total.force_x += force_x;

@@ -298,4 +298,4 @@ def _fresh(case: Case) -> Callable[..., Any]:
     """The step as an ordinary `jax.jit` of the kind that compiles on its first call."""
     jax.clear_caches()
     steps = steps_for(case.program.kernel, case.program.capacity)
-    return jax.jit(partial(advance, steps=steps), donate_argnums=0)
+    return jax.jit(partial(advance, steps=steps, laws=case.program.laws), donate_argnums=0)

@@ -4,12 +4,13 @@
 import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
 from engine import Driver, Params, Setup
 from engine.capacity import Capacity
+from engine.params import Laws
 from engine.program import Program, compile_program
 
 # Room for 64 rods, and for their lists at phi = 0.3 and a range of two body widths; that of native
@@ -21,15 +22,15 @@ FIFTY = Params(space_size=28.0, dt=0.003, activity_thresh=3.0)
 
 
 @functools.cache
-def _compiled(kernel: str, capacity: Capacity) -> Program:
-    return compile_program(Setup(rods=1), kernel, capacity, "")
+def _compiled(kernel: str, capacity: Capacity, laws: Laws) -> Program:
+    return compile_program(Setup(rods=1, **asdict(laws)), kernel, capacity, "")
 
 
 def compile_once(
     setup: Setup, kernel: str, capacity: Capacity, reason: str, threads: int = 1
 ) -> Program:
     """Like `compile_program`, but a program that is at hand already is not compiled again."""
-    program = _compiled(kernel, capacity)
+    program = _compiled(kernel, capacity, setup.laws)
     return replace(program, record=replace(program.record, reason=reason))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from types import SimpleNamespace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +19,7 @@ from engine.capacity import NATIVE_CHUNK, Capacity
 from engine.kernels import KERNELS, is_listed, native
 from engine.kernels.neighbour_search import with_list
 from engine.native import library
-from engine.params import Params
+from engine.params import Laws, Params, Physics
 from engine.snapshot import Start
 from engine.state import State, to_device
 from engine.step import one_timestep, pack, rods_of, unpack
@@ -43,9 +44,18 @@ def single(rods: Rods, params: SimpleNamespace) -> Rods:
     return reference.rods(pos, theta, activity)
 
 
-def params_of(values: SimpleNamespace) -> Params:
-    """The engine's Params, with the values as they are after rounding to float32."""
-    return Params(**{name: float(np.float32(value)) for name, value in vars(values).items()})
+def params_of(values: SimpleNamespace) -> Physics:
+    """The engine's parameters and laws, with the numbers as they are after rounding to float32."""
+    given = vars(values).items()
+    rounded: dict[str, Any] = {
+        n: v if isinstance(v, str) else float(np.float32(v)) for n, v in given
+    }
+    return Physics(**rounded)
+
+
+def laws_of(params: Params) -> Laws:
+    """The laws that come with `params`; plain parameters are under those that were given."""
+    return params.laws if isinstance(params, Physics) else Laws()
 
 
 def room_for(n: int, kernel: str, sizes: tuple[int, ...] = SIZES) -> Capacity:
@@ -73,7 +83,7 @@ def state_of(
     return to_device(start, params, room, listed=is_listed(kernel), step=step, seed=seed)
 
 
-def listed(state: State, params: Params, kernel: str) -> State:
+def listed(state: State, params: Physics, kernel: str) -> State:
     """`state` with its neighbour list built, which must fit; as it is where it has none."""
     if state.neighbours is None:
         return state
@@ -85,9 +95,9 @@ def listed(state: State, params: Params, kernel: str) -> State:
 
 
 @functools.cache
-def _sums(kernel: str):
+def _sums(kernel: str, laws: Laws):
     def sums(state: State, packed: jax.Array):
-        params = unpack(packed)
+        params = unpack(packed, laws)
         state = listed(state, params, kernel)
         found = KERNELS[kernel](rods_of(state), state.n, params, state.neighbours)
         return found, state.row
@@ -97,14 +107,16 @@ def _sums(kernel: str):
 
 def kernel_sums(kernel: str, rods: Rods, params: Params, sizes: tuple[int, ...] = SIZES) -> Sums:
     """The kernel's sums as float64 NumPy."""
-    sums, row = _sums(kernel)(state_of(rods, params, kernel, sizes=sizes), pack(params))
+    sums, row = _sums(kernel, laws_of(params))(
+        state_of(rods, params, kernel, sizes=sizes), pack(params)
+    )
     n = len(rods.theta)
     empty = [np.asarray(values)[n:] for values in sums]
     assert not any(values.any() for values in empty), "an empty place took part"
     return Sums(*(np.asarray(values, np.float64)[in_rows(row, n)] for values in sums))
 
 
-def agrees(got: Sums, rods: Rods, params: Params) -> Sums:
+def agrees(got: Sums, rods: Rods, params: Physics) -> Sums:
     """Each sum must lie within its honest rounding of the reference's, which is returned."""
     expected = reference.per_particle_sum(rods, params)
     allowed = rounding.bounds(reference.pairs(rods, params), rods, params)
@@ -121,9 +133,9 @@ def in_rows(row: jax.Array, n: int) -> np.ndarray:
 
 
 @functools.cache
-def _step(kernel: str):
+def _step(kernel: str, laws: Laws):
     def step(state, packed):
-        params = unpack(packed)
+        params = unpack(packed, laws)
         state, no_limit = listed(state, params, kernel), jnp.float32(jnp.inf)
         new, motion = one_timestep(state, params, KERNELS[kernel], no_limit)
         if kernel == "native":  # which makes the whole step
@@ -138,7 +150,7 @@ def step_of(
 ) -> tuple[Rods, np.ndarray, np.ndarray]:
     """One time step: the new rods, and the velocity (N, 2) and spin (N,) that led there."""
     start = state_of(rods, params, kernel, step, seed)
-    state, motion = _step(kernel)(start, pack(params))
+    state, motion = _step(kernel, laws_of(params))(start, pack(params))
     place = in_rows(state.row, len(rods.theta))
     arrays = (state.pos, state.theta, state.activity, motion.velocity, motion.angular)
     pos, theta, activity, velocity, angular = (np.asarray(array)[place] for array in arrays)

@@ -140,7 +140,7 @@ def test_where_lists_do_not_fit_but_rods_do_another_kernel_is_named(pair, monkey
 
 def test_an_unstable_dt_freezes_the_last_good_state(crowd):
     good = crowd.advance(8)
-    bound = largest_safe_dt(crowd.params)
+    bound = largest_safe_dt(crowd.setup, crowd.params)
     crowd.set(dt=20 * bound)
     assert any("dt" in sentence for sentence in crowd.warnings)
     with pytest.raises(SimulationError) as caught:
@@ -183,7 +183,7 @@ def test_a_refused_batch_keeps_the_steps_before_the_bad_one(pair):
 def test_a_refused_first_step_keeps_the_speed_of_the_last_good_one(crowd):
     speed = crowd.advance(8).observables["mean_speed"]
     assert speed > 0
-    crowd.set(dt=30 * largest_safe_dt(crowd.params))
+    crowd.set(dt=30 * largest_safe_dt(crowd.setup, crowd.params))
     for _ in range(2):
         with pytest.raises(SimulationError) as caught:
             crowd.advance(500)

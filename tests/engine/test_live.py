@@ -87,7 +87,7 @@ def test_a_new_box_scales_the_places(crowd, factor):
 def test_a_box_squeezed_in_one_drag_runs_on(crowd):
     """phi from 0.4 to 1.1 at once: deep overlaps, but no step that must be refused."""
     crowd.set(space_size=25.5)
-    crowd.set(dt=largest_safe_dt(crowd.params))
+    crowd.set(dt=largest_safe_dt(crowd.setup, crowd.params))
     assert np.isfinite(crowd.advance(300).rods).all()
 
 
@@ -105,7 +105,7 @@ def test_rods_that_grow_are_relaxed_where_they_are(crowd, values):
     assert displacement(crowd, before.pos, 42.0).max() < 3.0
     np.testing.assert_array_equal(after.activity, before.activity)
     assert (after.step, after.time) == (before.step, before.time)
-    crowd.set(dt=largest_safe_dt(crowd.params))
+    crowd.set(dt=largest_safe_dt(crowd.setup, crowd.params))
     assert crowd.advance(50).step == 70
 
 

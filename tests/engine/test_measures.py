@@ -62,7 +62,7 @@ def agree(found, rods: Rods, params: Params) -> None:
     assert all(values.dtype == np.float32 for values in found.values())
     p = reference.pairs(rods, params)
     allowed = rounding.bounds(p, rods, params)
-    zeta, _ = reference.drag(params)
+    zeta, _, _ = reference.drag(params)
     for name in ("speed", "velocity_x", "velocity_y"):
         error = np.abs(found[name] - expected[name])
         assert np.all(error <= (allowed.force + 1e-6 * params.k_cc) / zeta + 1e-5)

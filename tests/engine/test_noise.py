@@ -7,9 +7,10 @@ import pytest
 
 from engine import Start
 from engine.capacity import Capacity
+from engine.noise import noise
 from engine.params import Params
 from engine.state import to_device
-from engine.step import noise, pack, unpack
+from engine.step import pack, unpack
 
 N = 4096
 PARAMS = Params(D_r=0.3, D_t=0.02, dt=0.004)
@@ -17,7 +18,7 @@ PARAMS = Params(D_r=0.3, D_t=0.02, dt=0.004)
 
 @jax.jit
 def _noise(state, packed):
-    return noise(state, unpack(packed))
+    return noise(state, unpack(packed))[:2]
 
 
 def draw(n: int = N, params: Params = PARAMS, step: int = 0, seed: int = 0):

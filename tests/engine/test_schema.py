@@ -45,6 +45,7 @@ MODEL_NAMES = [
     "push_force",
     "D_r",
     "D_t",
+    "tumble_rate",
     "dt",
     "gamma",
 ]
@@ -217,7 +218,7 @@ def test_derived_figures():
     assert figure("circle_radius", setup, params) == pytest.approx(64 / 12 / 0.5)
     assert figure("largest_safe_dt", setup, params) == pytest.approx(0.05 * 4 / 60)
     # "A rod needs 20/q steps for one body width" at the largest safe step.
-    at_bound = dataclasses.replace(params, dt=largest_safe_dt(params))
+    at_bound = dataclasses.replace(params, dt=largest_safe_dt(setup, params))
     assert figure("body_width_steps", setup, at_bound) == pytest.approx(20 / (4 / 60))
 
 

@@ -141,7 +141,7 @@ def test_the_time_step_rule():
     """A phi = 0.7 run is stable at 0.05 gamma l/k; far above it is refused, not drawn."""
     n = 400
     values = {"F_prop": 8.0, "k_cc": 133.0, **ALWAYS_ACTIVE}
-    bound = largest_safe_dt(Params(**values))
+    bound = largest_safe_dt(Setup(), Params(**values))
     params = packed(n, 0.7, dt=bound, **values)
     driver = Driver(Setup(rods=n), params, seed=2)
     spins = {}

@@ -27,7 +27,7 @@ def test_a_preset_can_be_simulated_without_a_warning(name):
     assert schema.warnings_for(run.setup, run.params) == ()
     assert run.look_for
     # Some five body widths a second of viewing; three in a crowd, whose contacts need small steps.
-    assert 3 < schema.pace(run.params, run.K * run.fps) < 5.5
+    assert 3 < schema.pace(run.setup, run.params, run.K * run.fps) < 5.5
 
 
 @pytest.mark.parametrize("name", preset_names())

@@ -134,7 +134,9 @@ def test_an_unsafe_dt_is_warned_of_and_mended_by_a_button(window):
     assert "dt" in panel.warning.text()
     QTest.mouseClick(panel.safe_dt, Qt.MouseButton.LeftButton)
     assert panel.warning_box.isHidden()
-    assert window.session.params.dt == schema.largest_safe_dt(window.session.params)
+    assert window.session.params.dt == schema.largest_safe_dt(
+        window.session.setup, window.session.params
+    )
 
 
 def test_space_runs_and_pauses(window):

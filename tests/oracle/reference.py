@@ -16,6 +16,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.oracle import draws
+
 Array = NDArray[np.float64]
 
 
@@ -47,9 +49,23 @@ class ModelParams(Protocol):
     @property
     def tau_a(self) -> float: ...
     @property
+    def D_r(self) -> float: ...
+    @property
+    def D_t(self) -> float: ...
+    @property
+    def tumble_rate(self) -> float: ...
+    @property
     def dt(self) -> float: ...
     @property
     def gamma(self) -> float: ...
+    @property
+    def drag(self) -> str: ...
+    @property
+    def contact(self) -> str: ...
+    @property
+    def activation(self) -> str: ...
+    @property
+    def noise_of(self) -> str: ...
 
 
 class Rods(NamedTuple):
@@ -139,12 +155,21 @@ def pairs(state: Rods, params: ModelParams) -> Pairs:
         e / np.where(distance > 0.0, distance, 1.0)[..., None],
         0.0,
     )
-    force = params.k_cc * overlap[..., None] * normal
+    force = contact_force(overlap, params)[..., None] * normal
     torque = s * (u[..., 0] * force[..., 1] - u[..., 1] * force[..., 0])
 
     sensed = other & (distance < params.sensing_range)
     weight = np.where(sensed, params.w_d + params.w_a * state.activity[None, :], 0.0)
     return Pairs(e, s, overlap, force, torque, weight)
+
+
+def contact_force(overlap: Array, params: ModelParams) -> Array:
+    """Hooke: k delta. Hertz: k d (delta/d)^(3/2)."""
+    if params.contact == "hooke":
+        return params.k_cc * overlap
+    assert params.contact == "hertz"
+    width = 2.0 * params.radius
+    return params.k_cc * width * (overlap / width) ** 1.5
 
 
 def per_particle_sum(state: Rods, params: ModelParams) -> Sums:
@@ -153,8 +178,11 @@ def per_particle_sum(state: Rods, params: ModelParams) -> Sums:
     return Sums(p.force.sum(1), p.torque.sum(1), p.weight.sum(1))
 
 
-def activation(local_density: Array, thresh: float, width: float) -> Array:
-    """1/(1 + exp(-(S - thresh)/width)); the step S >= thresh for width 0."""
+def activation(local_density: Array, thresh: float, width: float, law: str = "rising") -> Array:
+    """1/(1 + exp(-(S - thresh)/width)); the step S >= thresh for width 0. Falling: 1 less that."""
+    if law == "falling":
+        return 1.0 - activation(local_density, thresh, width)
+    assert law == "rising"
     if width == 0.0:
         return (local_density >= thresh).astype(np.float64)
     z = (local_density - thresh) / width
@@ -165,15 +193,30 @@ def activation(local_density: Array, thresh: float, width: float) -> Array:
 
 def new_activity(activity: Array, local_density: Array, params: ModelParams) -> Array:
     """The target at once for tau_a = 0, else A + (a - A) exp(-dt/tau_a)."""
-    target = activation(local_density, params.activity_thresh, params.activity_width)
+    target = activation(
+        local_density, params.activity_thresh, params.activity_width, params.activation
+    )
     if params.tau_a == 0.0:
         return target
     return target + (activity - target) * np.exp(-params.dt / params.tau_a)
 
 
-def drag(params: ModelParams) -> tuple[float, float]:
-    """(zeta, zeta_R) of uniform drag per length: gamma l and gamma l^3 / 12."""
-    return params.gamma * params.length, params.gamma * params.length**3 / 12.0
+def drag(params: ModelParams) -> tuple[float, float, float]:
+    """(zeta along, zeta across, zeta_R).
+
+    Isotropic, uniform drag per length: gamma l twice and gamma l^3 / 12. Anisotropic: gamma d f,
+    gamma d f and gamma d^3 f with the three f of a = (l + d)/d after Tirado.
+    """
+    if params.drag == "isotropic":
+        zeta = params.gamma * params.length
+        return zeta, zeta, params.gamma * params.length**3 / 12.0
+    assert params.drag == "anisotropic"
+    d = 2.0 * params.radius
+    a = (params.length + d) / d
+    along = 2.0 * np.pi / (np.log(a) - 0.207 + 0.980 / a - 0.133 / a**2)
+    across = 4.0 * np.pi / (np.log(a) + 0.839 + 0.185 / a + 0.233 / a**2)
+    turning = (np.pi * a**2 / 3.0) / (np.log(a) - 0.662 + 0.917 / a - 0.050 / a**2)
+    return params.gamma * d * along, params.gamma * d * across, params.gamma * d**3 * turning
 
 
 def velocities(state: Rods, params: ModelParams, sums: Sums | None = None) -> tuple[Array, Array]:
@@ -182,8 +225,9 @@ def velocities(state: Rods, params: ModelParams, sums: Sums | None = None) -> tu
     axis = np.stack([np.cos(state.theta), np.sin(state.theta)], axis=-1)
     force = sums.force + 0.5 * params.F_prop * state.activity[:, None] * axis
     torque = sums.torque + params.T_prop * state.activity
-    zeta, zeta_r = drag(params)
-    return force / zeta, torque / zeta_r
+    along, across, turning = drag(params)
+    parallel = (force * axis).sum(-1)[:, None] * axis
+    return parallel / along + (force - parallel) / across, torque / turning
 
 
 def wrap(pos: Array, space_size: float) -> Array:
@@ -191,15 +235,44 @@ def wrap(pos: Array, space_size: float) -> Array:
     return np.mod(pos, space_size)
 
 
-def one_timestep(state: Rods, params: ModelParams) -> Rods:
-    """One explicit Euler step without noise; every right-hand side reads the old state."""
+class Noise(NamedTuple):
+    """shift (N, 2), turn (N,), tumbles (N,) bool, and the new angle (N,) of those that tumble."""
+
+    shift: Array
+    turn: Array
+    tumbles: NDArray[np.bool_]
+    heading: Array
+
+
+def noise(state: Rods, params: ModelParams, seed: int, step: int) -> Noise:
+    """sqrt(2 D dt) times a normal number in x, y and theta; a tumble with the probability
+    1 - exp(-rate dt). Noise of active rods: D and the probability are times the activity.
+    """
+    share = np.ones_like(state.activity)
+    if params.noise_of == "active":
+        share = state.activity
+    else:
+        assert params.noise_of == "all"
+    words = draws.words(seed, step, np.arange(len(share)), 5)
+    x, y, turn = (draws.normal(words[:, :3]) * np.sqrt(share)[:, None]).T
+    tumbles = words[:, 3] * 2.0**-32 < -np.expm1(-params.tumble_rate * params.dt) * share
+    heading = 2.0 * np.pi * ((words[:, 4] >> np.uint32(8)) * 2.0**-24 - 0.5)
+    shift = np.sqrt(2.0 * params.D_t * params.dt) * np.stack([x, y], axis=-1)
+    return Noise(shift, np.sqrt(2.0 * params.D_r * params.dt) * turn, tumbles, heading)
+
+
+def one_timestep(state: Rods, params: ModelParams, seed: int | None = None, step: int = 0) -> Rods:
+    """One explicit Euler step, without noise where there is no seed; every right-hand side reads
+    the old state."""
     sums = per_particle_sum(state, params)
     velocity, spin = velocities(state, params, sums)
-    return Rods(
-        wrap(state.pos + velocity * params.dt, params.space_size),
-        state.theta + spin * params.dt,
-        new_activity(state.activity, sums.sensed, params),
-    )
+    pos, theta = state.pos + velocity * params.dt, state.theta + spin * params.dt
+    if seed is not None:
+        drawn = noise(state, params, seed, step)
+        pos = pos + drawn.shift
+        theta = np.where(drawn.tumbles, drawn.heading, theta + drawn.turn)
+    activity = new_activity(state.activity, sums.sensed, params)
+    return Rods(wrap(pos, params.space_size), theta, activity)
 
 
 def run(state: Rods, params: ModelParams, steps: int) -> Rods:
@@ -209,7 +282,7 @@ def run(state: Rods, params: ModelParams, steps: int) -> Rods:
     return state
 
 
-def defaults(**values: float) -> SimpleNamespace:
+def defaults(**values: float | str) -> SimpleNamespace:
     """Parameters of the checks: l = 4, R = 0.5, gamma = 1, no sensing, no thrust."""
     base = {
         "space_size": 40.0,
@@ -226,8 +299,13 @@ def defaults(**values: float) -> SimpleNamespace:
         "tau_a": 0.0,
         "D_r": 0.0,
         "D_t": 0.0,
+        "tumble_rate": 0.0,
         "dt": 0.003,
         "gamma": 1.0,
+        "drag": "isotropic",
+        "contact": "hooke",
+        "activation": "rising",
+        "noise_of": "all",
     }
     unknown = set(values) - set(base)
     if unknown:

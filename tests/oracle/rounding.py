@@ -27,8 +27,10 @@ def bounds(p: Pairs, state: Rods, params: ModelParams) -> Sums:
     distance = np.sqrt((p.e**2).sum(-1))
 
     near = other & (distance < width + shift)
-    force = params.k_cc * shift * (1.0 + width / np.maximum(distance, shift))
-    force = np.where(near, np.minimum(force, 2.0 * params.k_cc * width), 0.0)
+    # A contact after Hertz is at most half as stiff again, at an overlap of a whole width.
+    stiffness = params.k_cc * (1.5 if params.contact == "hertz" else 1.0)
+    force = stiffness * shift * (1.0 + width / np.maximum(distance, shift))
+    force = np.where(near, np.minimum(force, 2.0 * stiffness * width), 0.0)
     size = np.sqrt((p.force**2).sum(-1))
     torque = np.abs(p.s) * force + arc * np.where(near, size, 0.0)
     unsure = other & (np.abs(distance - params.sensing_range) < shift)
