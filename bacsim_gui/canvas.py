@@ -23,7 +23,7 @@ from bacsim_gui.graphics import graphics_of_current
 from bacsim_gui.rods import Painter
 from bacsim_gui.scene import Scene
 from bacsim_gui.shapes import Shape
-from bacsim_gui.view import View, camera, checked, panned, zoomed
+from bacsim_gui.view import View, camera, checked, images, panned, zoomed
 
 if TYPE_CHECKING:
     from vispy.app.canvas import MouseEvent
@@ -99,6 +99,7 @@ class RodCanvas:
         }.items():
             self._canvas.events[name].connect(react)
         self._dragged_from: tuple[float, float] | None = None
+        self._pointer: tuple[float, float] | None = None
         self._held: Handle | None = None
         self._cursor = Qt.CursorShape.ArrowCursor
         self._native: QOpenGLWidget = self._canvas.native
@@ -147,6 +148,9 @@ class RodCanvas:
         self._native.update()
         for changed in self.view_changed:
             changed(view)
+        # Under a mouse that stands still there is another place now.
+        if self._pointer is not None and self._scene is not None:
+            self._point(self._at(self._pointer, self._scene))
 
     def reset_view(self) -> None:
         """Show the whole box."""
@@ -199,10 +203,25 @@ class RodCanvas:
 
     def _place(self, event: MouseEvent) -> tuple[float, float] | None:
         """Where that is in the model; None before the first state."""
+        self._pointer = self._pixel(event)
+        return None if self._scene is None else self._at(self._pointer, self._scene)
+
+    def _at(self, pixel: tuple[float, float], scene: Scene) -> tuple[float, float]:
+        return camera(self._view, scene.space_size, self.size).to_model(*pixel)
+
+    def _point(self, place: tuple[float, float]) -> None:
+        """Tell whom the button is lent to where the mouse is."""
+        handle = self._held or self.handle
+        if handle is not None:
+            handle.moved(*place)
+
+    def shows(self, x: float, y: float) -> bool:
+        """Whether there is a piece of the box, or of a copy, at that place of the picture."""
         if self._scene is None:
-            return None
-        at = camera(self._view, self._scene.space_size, self.size)
-        return at.to_model(*self._pixel(event))
+            return False
+        box = self._scene.space_size
+        inside = 0 <= x <= box and 0 <= y <= box
+        return inside or len(images(self._view, box, self.size, self._scene.periodic)) > 1
 
     def _mouse_wheel(self, event: MouseEvent) -> None:
         event.handled = True
@@ -225,13 +244,12 @@ class RodCanvas:
             self._native.setCursor(Qt.CursorShape.ClosedHandCursor)
 
     def _mouse_move(self, event: MouseEvent) -> None:
-        place, handle = self._place(event), self._held or self.handle
+        place = self._place(event)
         if self._dragged_from is not None:
             event.handled = True
             self._drag_to(self._pixel(event))
-        elif handle is not None and place is not None:
-            event.handled = True
-            handle.moved(*place)
+        elif place is not None:
+            self._point(place)
 
     def _mouse_release(self, event: MouseEvent) -> None:
         place = self._place(event)
@@ -263,6 +281,7 @@ class RodCanvas:
             self._native.setCursor(cursor)
 
     def _left(self) -> None:
+        self._pointer = None
         if self.handle is not None:
             self.handle.left()
 

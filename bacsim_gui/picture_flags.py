@@ -56,6 +56,10 @@ def add_picture_flags(parser: argparse.ArgumentParser) -> None:
         ("show_flow", "draw arrows of the rods' mean velocity"),
         ("show_time", "write the simulated time"),
         ("show_box", "draw the outline of the box"),
+        (
+            "show_copies",
+            "draw the box again beyond its edges, where the picture shows a part of it",
+        ),
         ("show_color_bar", "draw the colour bar"),
         ("show_scale_bar", "draw the scale bar"),
     ):

@@ -30,13 +30,15 @@ from bacsim_gui.layers import OVER_FIELD, FieldVisual, TrailVisual
 from bacsim_gui.legend import Panel, legend
 from bacsim_gui.quads import CORNERS, Instances, Quad
 from bacsim_gui.quantities import FIXED
-from bacsim_gui.scene import EdgeCopies, Scene
+from bacsim_gui.scene import EdgeCopies, Scene, rods_in_sight
 from bacsim_gui.shapes import Shape, ShapeVisual, obstacle_shapes
-from bacsim_gui.view import Camera, View, camera
+from bacsim_gui.view import Camera, View, camera, images
 
 logger = logging.getLogger(__name__)
 
 _SURFACELESS = 0x31DD  # EGL_PLATFORM_SURFACELESS_MESA, which PyOpenGL does not name
+# Widths of outlines, in shorter sides of the picture.
+BOX_LINE, OBSTACLE_LINE = 0.0018, 0.0028
 
 
 class BoxVisual(Quad):
@@ -102,7 +104,8 @@ class RodVisual(Quad):
         self._count = 0
         self._buffer = gloo.VertexBuffer(divisor=1)
         self._copies = EdgeCopies()
-        self._shown: tuple[Scene, str, tuple[float, float] | None] | None = None
+        self._colored: tuple[Scene, tuple, np.ndarray] | None = None
+        self._seen: tuple | None = None
         self._colors: np.ndarray | None = None
         self.set(color_count=float(COLOR_COUNT))
 
@@ -119,11 +122,8 @@ class RodVisual(Quad):
     def show(
         self, scene: Scene, view: View, size: tuple[int, int], at: Camera, enlarged: int
     ) -> None:
-        """Upload the scene if it is another than the last one, and place it."""
-        new = scene, view.color_by, view.color_range
-        if self._shown is None or scene is not self._shown[0] or new[1:] != self._shown[1:]:
-            self._upload(scene, colored_rods(scene, view))
-            self._shown = new
+        """Upload what is in sight if it is not that of the last time, and place it."""
+        self._upload(scene, view, size, at)
         table = view_colors(view if is_known(scene, view) else replace(view, color_by=FIXED))
         if not view.colors_rods:
             table = np.full_like(table, view.colors.ink)
@@ -142,7 +142,21 @@ class RodVisual(Quad):
         if self._count:
             super().draw()
 
-    def _upload(self, scene: Scene, rods: np.ndarray) -> None:
+    def _upload(self, scene: Scene, view: View, size: tuple[int, int], at: Camera) -> None:
+        told = view.color_by, view.color_range
+        anew = self._colored is None or self._colored[0] is not scene or self._colored[1] != told
+        if self._colored is None or anew:
+            self._colored = scene, told, colored_rods(scene, view)
+        rods = self._colored[2]
+        # A pixel more, for what is smoothed at the edge of the picture.
+        (left, top), (right, bottom) = at.to_model(-1, -1), at.to_model(size[0] + 1, size[1] + 1)
+        chosen = rods_in_sight(scene, (left, bottom), (right, top))
+        seen = None if chosen is None else (left, bottom, right, top)
+        if anew or seen != self._seen:
+            self._seen = seen
+            self._fill(scene, rods if chosen is None else rods[chosen])
+
+    def _fill(self, scene: Scene, rods: np.ndarray) -> None:
         copies = self._copies.of(scene, rods)
         count = len(rods) + len(copies)
         if count > self._capacity:
@@ -243,25 +257,40 @@ class Painter:
         )
         target = tile.width * enlarged, tile.height * enlarged
         self.clear(view, target)
-        self._fill_box(scene, view, target, at)
+        layers = self._layers(scene, view, target, at, size, enlarged)
+        for across, up in images(view, scene.space_size, size, scene.periodic):
+            moved = at.moved(across * scene.space_size, up * scene.space_size)
+            if _in_sight(moved, scene.space_size, target):
+                self._fill_box(scene, view, target, moved)
+                for layer in layers:
+                    layer.place(target, moved)
+                    layer.draw()
+        if view.show_box:
+            self._box.show(scene, view, target, at, line=BOX_LINE * min(size) * enlarged)
+            self._box.draw()
+
+    def _layers(
+        self, scene: Scene, view: View, target: tuple[int, int], at: Camera,
+        size: tuple[int, int], enlarged: int,
+    ) -> list[Quad]:  # fmt: skip
+        """What the box holds, from the bottom up, ready to be drawn."""
+        layers: list[Quad] = []
         if view.field != NO_FIELD:
             self._field.show(scene, view, target, at)
-            self._field.draw()
-        if view.show_box:
-            self._box.show(scene, view, target, at, line=0.0018 * min(size) * enlarged)
-            self._box.draw()
-        line = 0.0018 * min(size) * enlarged
+            layers.append(self._field)
+        line = OBSTACLE_LINE * min(size) * enlarged
         self._obstacles.show(obstacle_shapes(scene), scene, view, target, at, line)
-        self._obstacles.draw()
+        layers.append(self._obstacles)
         if view.show_trails:
             self._trails.show(scene, view, target, at)
-            self._trails.draw()
+            layers.append(self._trails)
         if view.show_rods:
             self._rods.show(scene, view, target, at, enlarged)
-            self._rods.draw()
+            layers.append(self._rods)
         if view.show_flow:
             self._flow.show(scene, view, target, at)
-            self._flow.draw()
+            layers.append(self._flow)
+        return layers
 
     def paint_legend(self, scene: Scene, view: View, size: tuple[int, int], tile: Tile) -> None:
         """Draw the legend over one tile of a picture of that size."""
@@ -277,7 +306,9 @@ class Painter:
         """Outline what a tool points at, over the whole picture, in the window alone."""
         at = camera(view, scene.space_size, size)
         self._marks.show(tuple(marks), scene, view, size, at, line=max(1.5, 0.002 * min(size)))
-        self._marks.draw()
+        for across, up in images(view, scene.space_size, size, scene.periodic):
+            self._marks.place(size, at.moved(across * scene.space_size, up * scene.space_size))
+            self._marks.draw()
 
     def _fill_box(self, scene: Scene, view: View, size: tuple[int, int], at: Camera) -> None:
         """Fill the box; a clear costs a software OpenGL next to nothing, a drawn square a lot."""
@@ -290,6 +321,13 @@ class Painter:
         gloo.set_state(scissor_test=True)
         gloo.clear(color=(*np.divide(view.colors.inside, 255), 1.0))
         gloo.set_state(scissor_test=False)
+
+
+def _in_sight(at: Camera, box: float, size: tuple[int, int]) -> bool:
+    """Whether any of the box is in a picture, where its edge is smoothed at the least."""
+    left, bottom = at.to_picture(0.0, 0.0)
+    right, top = at.to_picture(box, box)
+    return left < size[0] + 1 and right > -1 and top < size[1] + 1 and bottom > -1
 
 
 # Pixels a side: of a picture, and of what is drawn at once, which takes 64 MiB.

@@ -34,6 +34,7 @@ class Scene:
         measures: what was measured of each rod, (N,) float32 by name.
         ids: names the rods, (N,) int32 ascending; None where they are 0 … N - 1.
         trails: lines (S, 6) float32 that lead to them, see `trails`; None where not known.
+        periodic: whether what leaves the box on one side comes in on the other.
     """
 
     rods: np.ndarray
@@ -47,6 +48,7 @@ class Scene:
     obstacles: Sequence[Sequence[float]] = ()
     ids: np.ndarray | None = None
     trails: np.ndarray | None = None
+    periodic: bool = True
 
     @classmethod
     def of(cls, snapshot: Snapshot | Scene) -> Scene:
@@ -71,6 +73,39 @@ class Scene:
     def reach(self) -> float:
         """Distance from the centre of a rod to its farthest point."""
         return self.length / 2 + self.radius
+
+
+# Fewer rods are drawn as fast as looked through, and so is what is nearly all of the box.
+_MANY, _SMALL_PART = 10_000, 0.5
+
+
+def rods_in_sight(
+    scene: Scene, low: tuple[float, float], high: tuple[float, float]
+) -> np.ndarray | None:
+    """The numbers of those rods that may reach into a rectangle, or with a copy of theirs.
+
+    Args:
+        scene: the rods.
+        low: x and y of the rectangle's lower left corner, in model units; it may lie outside of
+            the box.
+        high: those of its upper right corner.
+
+    Returns:
+        (M,) integers, or None where to draw all of them costs no more.
+    """
+    box = scene.space_size
+    sides = [min(b - a + 2 * scene.reach, box) for a, b in zip(low, high, strict=True)]
+    if len(scene.rods) < _MANY or sides[0] * sides[1] > _SMALL_PART * box * box:
+        return None
+    seen = None
+    for axis, side in enumerate(sides):
+        if side < box:
+            at = scene.rods[:, axis] if seen is None else scene.rods[seen, axis]
+            beyond = at - np.float32(low[axis] - scene.reach)
+            beyond -= np.float32(box) * np.floor(beyond / np.float32(box))
+            there = np.flatnonzero(beyond <= np.float32(side))
+            seen = there if seen is None else seen[there]
+    return seen
 
 
 class EdgeCopies:

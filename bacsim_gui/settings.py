@@ -29,7 +29,7 @@ TEXT_SIZES = (100, 125, 150, 175, 200)
 # Fields of a `View` that are taste and not part of a run.
 TASTE = (
     "background", "color_by", "colormap", "field", "show_rods", "show_heads", "show_trails",
-    "show_flow", "show_box", "show_color_bar", "show_scale_bar",
+    "show_flow", "show_box", "show_copies", "show_color_bar", "show_scale_bar",
 )  # fmt: skip
 
 

@@ -14,6 +14,10 @@ from bacsim_gui.quads import Instances, Quad
 from bacsim_gui.scene import Scene
 from bacsim_gui.view import Camera, View
 
+# How much ink there is in what fills an obstacle and in its outline, the rest being ground: the one
+# is seen beside rods of any colour, the other stands out from both.
+_FILL, _EDGE = 0.26, 0.72
+
 
 class Shape(NamedTuple):
     """All that is nearer than `radius` to a rectangle around (x, y), turned by `theta`.
@@ -58,6 +62,13 @@ def _along(at: float, half: float, radius: float, box: float) -> tuple[float, li
     return half, [at + by for by in (-box, 0.0, box) if -reach < at + by < box + reach]
 
 
+def _mixed(
+    ground: tuple[int, int, int], ink: tuple[int, int, int], share: float
+) -> tuple[int, int, int]:
+    red, green, blue = (round(g + share * (i - g)) for g, i in zip(ground, ink, strict=True))
+    return red, green, blue
+
+
 class ShapeVisual(Quad):
     """Some shapes, one instance each."""
 
@@ -77,10 +88,12 @@ class ShapeVisual(Quad):
         if not shapes:
             return
         colors = view.colors
-        fill = 0.72 * np.array(colors.inside) + 0.28 * np.array(colors.edge)
+        fill, edge = (_mixed(colors.inside, colors.ink, share) for share in (_FILL, _EDGE))
         self.set(space_size=scene.space_size, pixel=1 / at.scale, line=line)
-        edge = colors.ink if shapes[0].outline else colors.edge
-        self.set(fill=fill / 255, edge=np.divide(edge, 255), ground=np.divide(colors.inside, 255))
+        if shapes[0].outline:
+            edge = colors.ink
+        self.set(fill=np.divide(fill, 255), edge=np.divide(edge, 255))
+        self.set(ground=np.divide(colors.inside, 255))
         self.place(size, at)
 
     def draw(self) -> None:

@@ -24,6 +24,7 @@ BRUSH, LARGER = 1.5, 1.25
 # It stays within these, in body lengths and in sides of the box.
 LEAST, MOST = 0.25, 0.5
 BACK = "This is an earlier state. Go on from it, or back to now, before you change anything in it."
+OUTSIDE = "This is outside the box: tools act inside it."
 # The builds after which a rod is still the one of that number.
 SAME_RODS = ("earlier state", "reset")
 MOVE, PICK = "move", "pick"
@@ -141,7 +142,9 @@ class Tools(QObject):
         self._at = x, y
         gesture = self._gesture
         self._bench.undo.begin_gesture()
-        if self._session.looking is not None and self.tool.name != PICK:
+        if not self._canvas.shows(x, y):
+            self.told.emit(OUTSIDE)
+        elif self._session.looking is not None and self.tool.name != PICK:
             self.told.emit(BACK)
         elif gesture is not None:
             gesture.press(self._at, shift=shift)
@@ -180,7 +183,8 @@ class Tools(QObject):
         """Outline what the tool and the picked rod are about; call it for each new state too."""
         self._fit()
         gesture, marks = self._gesture, self.picking.marks()
-        if gesture is not None and self._at is not None:
+        held = gesture is not None and gesture.held
+        if gesture is not None and self._at is not None and (held or self._canvas.shows(*self._at)):
             marks += gesture.marks(self._at)
         self._canvas.show_marks(marks)
 

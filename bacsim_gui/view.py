@@ -64,6 +64,7 @@ class View:
             angle has none.
         background: a key of `BACKGROUNDS`.
         show_box: draw the outline of the periodic box.
+        show_copies: draw the box again beyond its edges, where the picture shows a part of it.
         field: a key of `FIELDS`, what is drawn under the rods. Colours then tell of it, and rods
             are in the ink's colour, translucent.
         show_rods: draw the rods.
@@ -90,6 +91,7 @@ class View:
     show_trails: bool = False
     show_flow: bool = False
     show_box: bool = True
+    show_copies: bool = True
     show_color_bar: bool = True
     show_scale_bar: bool = True
     title: str = ""
@@ -246,6 +248,10 @@ TEXT_WIDTH = 8.5
 # What the strip at the right keeps for the bars at the least, with the space around them.
 _SHORTEST_COLOR_BAR = 7.0
 _SCALE_BAR_ROOM = 5.0
+# A box that sticks out by so many pixels is in sight all the same.
+_EDGE = 0.5
+# Zoomed out farther, copies would be many, and the whole box is in sight or nearly so.
+_LEAST_REPEATED = 0.999
 # Pixels; a smaller picture is all box.
 SMALLEST_WITH_LEGEND = 160
 
@@ -295,6 +301,10 @@ class Camera:
     left: float
     bottom: float
 
+    def moved(self, x: float, y: float) -> "Camera":
+        """The camera that puts the origin where this one has (x, y)."""
+        return Camera(self.scale, *self.to_picture(x, y))
+
     def to_picture(self, x: float, y: float) -> tuple[float, float]:
         """Pixel coordinates of a point of the model."""
         return self.left + self.scale * x, self.bottom - self.scale * y
@@ -311,6 +321,28 @@ def camera(view: View, space_size: float, size: tuple[int, int]) -> Camera:
     x, y = view.center or (space_size / 2, space_size / 2)
     middle_x, middle_y = (content[0] + content[2]) / 2, (content[1] + content[3]) / 2
     return Camera(scale, middle_x - scale * x, middle_y + scale * y)
+
+
+def images(
+    view: View, space_size: float, size: tuple[int, int], periodic: bool = True
+) -> tuple[tuple[int, int], ...]:
+    """Which copies of the box a picture shows, in boxes to the right and upwards; (0, 0) is last.
+
+    There are others than that where the view wants them and the whole box is not in sight anyway.
+    """
+    at, (left, top, right, bottom) = camera(view, space_size, size), layout(view, size).content
+    x0, y0 = at.to_picture(0.0, space_size)
+    x1, y1 = at.to_picture(space_size, 0.0)
+    whole = min(x0 - left, right - x1, y0 - top, bottom - y1) > -_EDGE
+    if whole or not (periodic and view.show_copies) or view.zoom < _LEAST_REPEATED:
+        return ((0, 0),)
+    (low_x, high_y), (high_x, low_y) = at.to_model(0, 0), at.to_model(*size)
+    columns, rows = (
+        range(math.floor(low / space_size), math.floor(high / space_size) + 1)
+        for low, high in ((low_x, high_x), (low_y, high_y))
+    )
+    copies = [(across, up) for up in rows for across in columns if (across, up) != (0, 0)]
+    return (*copies, (0, 0))
 
 
 def zoomed(

@@ -23,6 +23,8 @@ _TIPS = {
     "lengths. Of many rods some have one.",
     "show_flow": "Arrows of the rods' mean velocity, cell by cell.",
     "show_box": "The outline of the periodic box.",
+    "show_copies": "The box again beyond its edges, where the picture shows a part of it: what "
+    "leaves on one side comes in on the other.",
     "show_color_bar": "What colours tell, with its unit and range.",
     "show_scale_bar": "How long so many body widths are.",
     "show_time": "The simulated time.",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bacsim_gui.colors import COLOR_COUNT, colors
-from bacsim_gui.offscreen import render
+from bacsim_gui.offscreen import render, surface
 from bacsim_gui.scene import Scene
 from bacsim_gui.view import BACKGROUNDS, View, camera
 from tests.gui.conftest import one_rod, swarm
@@ -265,3 +265,79 @@ def test_heads_are_marked_on_demand(background: str, zoom: float) -> None:
     before, behind = ends(view)
     assert np.abs(head - ink).sum() < np.abs(before - ink).sum() - 60
     assert np.abs(tail - ground).sum() < np.abs(behind - ground).sum() - 10
+
+
+@pytest.mark.parametrize("center", [(0.0, 0.0), (20.0, 7.0), (3.0, 19.5)])
+def test_a_part_of_the_box_is_shown_with_the_box_again_beyond_its_edges(
+    center: tuple[float, float],
+) -> None:
+    # The copies are the rods of a scene three times as wide, looked at in its middle part.
+    scene = swarm(60, space_size=20.0)
+    shifts = [(x, y) for x in (0, 20, 40) for y in (0, 20, 40)]
+    rods = np.concatenate([scene.rods + np.float32([x, y, 0, 0]) for x, y in shifts])
+    wide = replace(scene, rods=rods, space_size=60.0)
+    view = replace(BARE, zoom=1.4, center=center)
+    there = replace(view, zoom=3 * 1.4, center=(center[0] + 20, center[1] + 20))
+    # Which of two rods lies over the other is not the same; a rod over the edge is two halves,
+    # whose smooth ends meet.
+    apart = lit(render(scene, view, SIZE)) != lit(render(wide, there, SIZE))
+    at = camera(view, 20.0, SIZE)
+    for edge in (0, 20):
+        column, row = (int(part) for part in at.to_picture(edge, edge))
+        apart[:, max(column - 1, 0) : max(column + 2, 0)] = False
+        apart[max(row - 1, 0) : max(row + 2, 0)] = False
+    assert apart.sum() < 5
+    assert lit(render(scene, view, SIZE)).mean() > 0.3
+
+
+def test_there_are_no_copies_where_nobody_wants_them_or_nothing_comes_in_again() -> None:
+    scene, view = swarm(60, space_size=20.0), replace(BARE, zoom=1.4, center=(0.0, 0.0))
+    left = np.s_[:, : SIZE[0] // 2 - 1]
+    assert lit(render(scene, view, SIZE))[left].any()
+    assert not lit(render(scene, replace(view, show_copies=False), SIZE))[left].any()
+    assert not lit(render(replace(scene, periodic=False), view, SIZE))[left].any()
+    # Nor around a box that is in sight as a whole, or smaller.
+    for whole in (replace(BARE, zoom=1.0), replace(view, zoom=0.5)):
+        distance = distances(scene, whole, SIZE)
+        assert not lit(render(scene, whole, SIZE))[distance > 0.75].any()
+
+
+def test_of_very_many_rods_those_in_sight_are_drawn_and_none_is_missing() -> None:
+    scene = swarm(12_000, space_size=400.0)
+    view = replace(BARE, zoom=8.0, center=(2.0, 399.0))
+    at = camera(view, 400.0, SIZE)
+    middle = np.array(at.to_model(SIZE[0] / 2, SIZE[1] / 2))
+    apart = np.abs(scene.rods[:, :2] - middle + 200) % 400 - 200
+    # As few as these are all uploaded.
+    near = np.abs(apart).max(axis=1) < SIZE[0] / 2 / at.scale + 1.5 * scene.reach
+    assert 200 < near.sum() < 1000
+    picture = render(scene, view, SIZE)
+    assert surface()._painter._rods.count < 1000
+    np.testing.assert_array_equal(
+        picture, render(replace(scene, rods=scene.rods[near]), view, SIZE)
+    )
+
+
+def contrast(one: np.ndarray, other: np.ndarray) -> float:
+    """The ratio of two colours' luminances as the guidelines for the web define it."""
+    bright = []
+    for color in (one, other):
+        part = np.asarray(color, float) / 255
+        linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
+        bright.append(float(linear @ (0.2126, 0.7152, 0.0722)) + 0.05)
+    return max(bright) / min(bright)
+
+
+@pytest.mark.parametrize("background", BACKGROUNDS)
+def test_obstacles_stand_out_from_the_ground_in_every_picture(background: str) -> None:
+    scene = Scene(
+        np.empty((0, 4), np.float32), 20.0, length=4.0, radius=1.0, obstacles=[(10, 10, 6, 6, 0)]
+    )
+    view, size = replace(BARE, background=background), (900, 900)
+    picture, inside = render(scene, view, size), BACKGROUNDS[background].inside
+    fill = picture[pixel(scene, view, size, 10, 10)]
+    row, column = pixel(scene, view, size, 7, 10)
+    strip = picture[row, column - 3 : column + 4]
+    assert contrast(fill, inside) > 1.5
+    assert max(contrast(color, inside) for color in strip) > 4.5
+    assert max(contrast(color, fill) for color in strip) > 2.5

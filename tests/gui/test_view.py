@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from bacsim_gui.view import (
     ViewError,
     camera,
     checked,
+    images,
     layout,
     panned,
     zoomed,
@@ -164,3 +166,15 @@ def test_panning_moves_the_picture_with_the_mouse_but_not_out_of_the_box() -> No
     assert after.to_picture(5, 5) == pytest.approx((px + 30, py - 20))
     far = panned(view, box, size, 1e6, 1e6)
     assert far.center == (0.0, box)
+
+
+def test_copies_of_the_box_are_in_sight_where_it_is_not_there_as_a_whole() -> None:
+    box, size = 20.0, (600, 400)
+    assert images(View(), box, size) == ((0, 0),)
+    assert images(View(zoom=0.5, center=(0.0, 0.0)), box, size) == ((0, 0),)
+    assert images(View(zoom=6.0, center=(10.0, 10.0)), box, size) == ((0, 0),)
+    corner = View(zoom=6.0, center=(0.0, 20.0))
+    assert set(images(corner, box, size)) == {(0, 0), (-1, 0), (0, 1), (-1, 1)}
+    assert images(corner, box, size)[-1] == (0, 0)
+    assert images(replace(corner, show_copies=False), box, size) == ((0, 0),)
+    assert images(corner, box, size, periodic=False) == ((0, 0),)

@@ -2,6 +2,7 @@
 """The tools, by mouse and keys on the real window: then pixels, or what the engine has."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from PyQt6.QtWidgets import QApplication
 from bacsim_gui.gestures import AT_ONCE
 from bacsim_gui.panels.rod_card import RodCard, RodShown
 from bacsim_gui.panels.shortcuts import keys_by_group
-from bacsim_gui.tools import BACK, TOOLS
+from bacsim_gui.tools import BACK, OUTSIDE, TOOLS
+from bacsim_gui.view import camera
 from engine.pick import distances, rods_within
 from tests.gui.events import live, until
 from tests.gui.windows import begin, drag, let_go, pixel, step
@@ -149,6 +151,52 @@ def test_the_camera_follows_a_rod_until_the_picture_is_moved(window):
     QTest.keyClick(window.canvas.native, Qt.Key.Key_Left)
     assert not window.tools.picking.following
     assert not window.tools.picking._card.follow.isChecked()
+
+
+def test_the_ring_of_a_brush_stays_under_the_mouse_while_the_picture_follows_a_rod(window):
+    take(window, "Q")
+    drag(window, tuple(float(part) for part in window.shown.pos[5]))
+    press(window, Qt.Key.Key_F)
+    take(window, "T")
+    native, mouse = window.canvas.native, QPoint(300, 200)
+    QTest.mouseMove(native, mouse)
+    rings = []
+    for _ in range(2):
+        live(0.03)
+        ring = window.canvas._marks[-1]
+        at = camera(window.canvas.view, window.session.params.space_size, window.canvas.size)
+        box = window.session.params.space_size
+        x, y = (part % box for part in at.to_model(mouse.x(), mouse.y()))
+        pixels = 2 / at.scale
+        assert min(math.dist((x, y), mark[:2]) for mark in window.canvas._marks) < pixels
+        rings.append(ring[:2])
+        for _ in range(10):
+            step(window)
+    assert rings[0] != rings[1]
+    # A stroke acts where the ring is, over a copy of the box as well.
+    window.tools.picking.follow(False)
+    window.canvas.view = replace(window.canvas.view, center=(0.0, 0.0))
+    take(window, "D")
+    snapshot = window.frame.snapshot
+    places = np.where(snapshot.pos > box / 2, snapshot.pos - box, snapshot.pos)
+    beyond = np.flatnonzero((np.abs(places + 0.1 * box) < 0.08 * box).all(axis=1))
+    drag(window, tuple(float(part) for part in places[beyond[0]]))
+    done(window)
+    assert beyond[0] not in window.frame.snapshot.ids
+
+
+def test_a_press_outside_of_the_box_does_nothing_and_says_so(window):
+    window.canvas.view = replace(window.canvas.view, zoom=0.5)
+    box = window.session.params.space_size
+    for letter in "WADTOBQ":
+        take(window, letter)
+        drag(window, (-0.2 * box, 0.4 * box))
+        assert window.status_bar.said == OUTSIDE
+        assert window.canvas._marks == ()
+    assert window.frame.snapshot.n == window.session.setup.rods
+    assert window.session.params.push_force == 0
+    assert window.session.obstacles == ()
+    assert window.tools.picking.rod is None
 
 
 def test_a_rod_that_is_taken_away_is_said_to_be_gone(window):
