@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from PyQt6.QtGui import QAction, QActionGroup, QKeySequence
 from PyQt6.QtWidgets import QMainWindow, QMenu
 
-from bacsim_gui import recent
+from bacsim_gui import autosaves, recent
 from bacsim_gui.arrangement import Arrangement
 from bacsim_gui.desk import Desk
 from bacsim_gui.files import Files
@@ -20,6 +20,7 @@ from bacsim_gui.sharing import Sharing
 from bacsim_gui.tools import Tools
 from bacsim_gui.undo import Undo
 
+RESUME = "Resume autosave"
 # A text, its keys, and what it does; None is a line between.
 Entry = tuple[str, str, Callable[[], object]] | None
 
@@ -37,7 +38,7 @@ def add_file_menu(
     ))  # fmt: skip
     _add_recent(menu, files)
     _fill(window, menu, (
-        ("Resume autosave", "", files.resume_autosave),
+        (RESUME, "", files.resume_autosave),
         None,
         ("Save parameters…", "Ctrl+S", files.save_parameters),
         ("Save checkpoint…", "Ctrl+Shift+S", files.save_checkpoint),
@@ -46,6 +47,13 @@ def add_file_menu(
         None,
         ("Quit", "Ctrl+Q", quit_),
     ))  # fmt: skip
+    (resume,) = (action for action in menu.actions() if action.text() == RESUME)
+
+    def show() -> None:
+        resume.setEnabled(autosaves.newest() is not None)
+
+    menu.aboutToShow.connect(show)
+    show()
 
 
 def add_edit_menu(window: QMainWindow, sharing: Sharing, undo: Undo) -> None:
@@ -71,7 +79,7 @@ def add_edit_menu(window: QMainWindow, sharing: Sharing, undo: Undo) -> None:
     undo.changed.connect(show)
     show()
     _fill(window, menu, (
-        ("Copy run", "Ctrl+Shift+C, Ctrl+C", sharing.copy),
+        ("Copy run as text", "Ctrl+Shift+C, Ctrl+C", sharing.copy),
         ("Paste run", "Ctrl+Shift+V, Ctrl+V", sharing.paste),
     ))  # fmt: skip
 
@@ -79,6 +87,7 @@ def add_edit_menu(window: QMainWindow, sharing: Sharing, undo: Undo) -> None:
 def add_run_menu(window: QMainWindow, transport: TransportBar) -> None:
     """Add what the tool bar has."""
     menu, t = _menu(window, "&Run"), transport
+    menu.setToolTipsVisible(True)
     for part in ((t.run, t.step, t.steps), (t.reset, t.new_seed), (t.record, t.shot), (t.trace,)):
         menu.addActions(part)
         menu.addSeparator()
@@ -109,7 +118,7 @@ def add_view_menu(
             panels.addAction(dock.toggleViewAction())
     if panels is not None:
         panels.addSeparator()
-        panels.addAction("Where they belong", desk.reset_layout)
+        panels.addAction("Reset layout", desk.reset_layout)
     menu.addSeparator()
     _choices(menu, "Theme", THEMES, desk.settings.theme, desk.set_theme)
     sizes = [f"{size} %" for size in TEXT_SIZES]
@@ -129,7 +138,7 @@ def add_view_menu(
 def add_help_menu(window: QMainWindow, reports: Reports) -> None:
     """Add what explains."""
     _fill(window, _menu(window, "&Help"), (
-        ("Keys", "?", lambda: ShortcutsDialog(window).show()),
+        ("Keyboard and mouse", "?", lambda: ShortcutsDialog(window).show()),
         None,
         ("This computer", "", reports.show_computer),
         ("Copy report for a bug", "", reports.copy_report),

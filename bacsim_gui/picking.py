@@ -23,13 +23,16 @@ _PIXELS, _WIDTHS = 8.0, 0.5
 # How many body lengths are in sight at most when a rod begins to be followed, and how far the
 # picture is zoomed at the least.
 _IN_SIGHT, _NEAR = 24.0, 1.5
+# Why a rod is not there: it was taken away, it comes or went at another time than the one that is
+# looked at, or the file has a part of the rods.
+GONE, NOT_HERE, NOT_KEPT = "is gone", "is not in this state", "is not in this file"
 
 
 class Picking(QObject):
     """Holds the id of the rod that is picked. `changed` says that it is another, or none.
 
-    `shown` gives the state in the picture, `before` the one that was kept before a state, and
-    `thinned` whether rods are missing in it.
+    `shown` gives the state in the picture, `before` the one that was kept before a state, `looks`
+    whether it is no state of now, and `thinned` whether rods are missing in it.
     """
 
     changed = pyqtSignal()
@@ -37,10 +40,10 @@ class Picking(QObject):
     def __init__(
         self, canvas: RodCanvas, card: RodCard,
         shown: Callable[[], Snapshot | None], before: Callable[[Snapshot], Snapshot | None],
-        thinned: Callable[[], bool],
+        looks: Callable[[], bool], thinned: Callable[[], bool],
     ) -> None:  # fmt: skip
         super().__init__()
-        self._thinned = thinned
+        self._looks, self._thinned = looks, thinned
         self._before = before
         self._canvas, self._card, self._shown = canvas, card, shown
         self.rod: int | None = None
@@ -82,7 +85,8 @@ class Picking(QObject):
         snapshot = self._shown()
         row = None if snapshot is None or self.rod is None else row_of(snapshot, self.rod)
         if snapshot is None or self.rod is None or row is None:
-            self._card.show_rod(None if self.rod is None else RodShown(self.rod))
+            missing = NOT_KEPT if self._thinned() else NOT_HERE if self._looks() else GONE
+            self._card.show_rod(None if self.rod is None else RodShown(self.rod, missing=missing))
             return
         if self.following:
             x, y = (float(part) for part in snapshot.pos[row])

@@ -99,7 +99,9 @@ def _same(one: Start | None, other: Start | None) -> bool:
 def _values(text: str) -> tuple[dict[str, str], list[str]]:
     """What stands in a text: a value for each name, and any number of obstacles."""
     if len(text) > _LONGEST:
-        raise ParameterError("run text", _short(text), "is no run", "Copy one with 'Copy run'.")
+        raise ParameterError(
+            "run text", _short(text), "is no run", "Copy one with 'Copy run as text'."
+        )
     try:
         words = shlex.split(text.replace("\\\n", " "))
     except ValueError as error:

@@ -41,7 +41,7 @@ class Tool(NamedTuple):
 
 
 TOOLS = (
-    Tool(MOVE, "Move picture", "V", "Drag moves the picture; the wheel zooms, with any tool."),
+    Tool(MOVE, "Pan picture", "V", "Drag moves the picture; the wheel zooms, with any tool."),
     Tool(PICK, "Pick rod", "Q", "Click a rod to read its speed and activity, and to follow it."),
     Tool("push", "Push rods", "W", "Rods move away from the mouse while its button is down.", True),
     Tool("pull", "Pull rods", "E", "Rods come to the mouse while its button is down.", True),
@@ -70,8 +70,9 @@ class Tools(QObject):
         super().__init__(window)
         self._session, self._canvas = session, canvas
         self.picking = Picking(
-            canvas, RodCard(canvas.native), shown, before, lambda: session.thinned
-        )
+            canvas, RodCard(canvas.native), shown, before,
+            lambda: session.looking is not None, lambda: session.thinned,
+        )  # fmt: skip
         self._bench = Bench(session, undo, shown, self.told.emit)
         self._relative = BRUSH
         self._at: Place | None = None
@@ -96,9 +97,10 @@ class Tools(QObject):
         )
         self.others = (
             self._plain_action("Follow the picked rod", "F", self._toggle_follow),
-            self._plain_action("Let go", "Esc", self.let_go),
+            self._plain_action("Cancel or deselect", "Esc", self.let_go),
         )
-        self.picking.changed.connect(self.show)
+        self.others[0].setEnabled(False)
+        self.picking.changed.connect(self._follow_pick)
         session.changed.connect(self._follow_session)
 
     # What the user does
@@ -119,7 +121,7 @@ class Tools(QObject):
         self.show()
 
     def let_go(self) -> None:
-        """End what is being done; where nothing is, let the rod go, then the tool."""
+        """End what is being done; where nothing is, deselect the rod, then the tool."""
         gesture = self._gesture
         if gesture is not None and gesture.held:
             gesture.cancel()
@@ -220,11 +222,12 @@ class Tools(QObject):
                 self.picking.pick(None)
         self.show()
 
+    def _follow_pick(self) -> None:
+        self.others[0].setEnabled(self.picking.rod is not None)
+        self.show()
+
     def _toggle_follow(self) -> None:
-        if self.picking.rod is None:
-            self.told.emit("Pick a rod first (Q), then F follows it.")
-        else:
-            self.picking.follow(not self.picking.following)
+        self.picking.follow(not self.picking.following)
 
     def _action(self, tool: Tool) -> QAction:
         action = QAction(theme.icon(f"tool-{tool.name}"), tool.text, self._group)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The shape that all side panels share: collapsible groups in a column that scrolls."""
 
-from PyQt6.QtCore import QSize, Qt
-from PyQt6.QtGui import QWheelEvent
+from PyQt6.QtCore import QEvent, QSize, Qt
+from PyQt6.QtGui import QKeyEvent, QWheelEvent
 from PyQt6.QtWidgets import (
     QComboBox,
     QFrame,
@@ -82,6 +82,8 @@ class Column(QScrollArea):
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFrameShape(QFrame.Shape.NoFrame)
+        # A click in it must not take the keyboard from the picture.
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         inside = QWidget()
         self._rows = QVBoxLayout(inside)
         self._rows.setContentsMargins(12, 6, 8, 8)
@@ -104,11 +106,23 @@ class Column(QScrollArea):
 
 
 class Choice(QComboBox):
-    """A choice of one among a few; the wheel scrolls the panel around it and chooses nothing."""
+    """A choice of one among a few; the wheel scrolls the panel around it and chooses nothing.
+
+    The mouse leaves the keyboard where it is, so that letters go on being tools. Who comes by Tab
+    finds entries by their letters, as in any list.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+
+    def event(self, event: QEvent | None) -> bool:  # noqa: D102
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
+            held = event.modifiers() & ~Qt.KeyboardModifier.ShiftModifier
+            if event.text().isalnum() and held == Qt.KeyboardModifier.NoModifier:
+                event.accept()
+                return True
+        return super().event(event)
 
     def wheelEvent(self, e: QWheelEvent | None) -> None:  # noqa: D102
         if e is not None:

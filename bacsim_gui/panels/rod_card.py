@@ -14,7 +14,7 @@ WIDTH, GAP = 216, 12
 
 
 class RodShown(NamedTuple):
-    """What is known of a rod; without a place it is there no more. `heading` is in degrees."""
+    """What is known of a rod; without a place `missing` says why. `heading` is in degrees."""
 
     rod: int
     place: tuple[float, float] | None = None
@@ -23,6 +23,7 @@ class RodShown(NamedTuple):
     speed: float | None = None
     contacts: int | None = 0
     following: bool = False
+    missing: str = "is gone"
 
 
 class RodCard(QFrame):
@@ -46,8 +47,8 @@ class RodCard(QFrame):
         close.setProperty("role", "small")
         close.setIcon(theme.icon("close"))
         close.setIconSize(QSize(12, 12))
-        close.setToolTip("Let the rod go (Esc)")
-        close.setAccessibleName("let the rod go")
+        close.setToolTip("Deselect the rod (Esc)")
+        close.setAccessibleName("deselect the rod")
         close.clicked.connect(self.closed)
         top.addWidget(self.title, 1)
         top.addWidget(close)
@@ -68,7 +69,7 @@ class RodCard(QFrame):
         if shown is None:
             return
         there = shown.place is not None
-        self.title.setText(f"Rod {shown.rod:,}" if there else f"Rod {shown.rod:,} is gone")
+        self.title.setText(f"Rod {shown.rod:,}" + (f" {shown.missing}" if not there else ""))
         for widget in (self.figures, self.follow):
             widget.setVisible(there)
         with QSignalBlocker(self.follow):

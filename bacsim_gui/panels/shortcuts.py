@@ -25,7 +25,7 @@ MOUSE = "Mouse over the picture"
 BY_MOUSE = (
     ("Zoom, with any tool", "wheel"),
     ("Move the picture, with any tool", "middle button"),
-    ("Show the whole box, with Move picture", "double click"),
+    ("Show the whole box, with Pan picture", "double click"),
     ("Size of the brush", "Ctrl+wheel"),
     ("Make rods passive, with Paint activity", "Shift+drag"),
 )
@@ -73,7 +73,7 @@ class ShortcutsDialog(QDialog):
 
     def __init__(self, window: QMainWindow) -> None:
         super().__init__(window)
-        self.setWindowTitle("Keys")
+        self.setWindowTitle("Keyboard and mouse")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         inside = QWidget()
         grid = QGridLayout(inside)

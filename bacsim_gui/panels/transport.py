@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tool bar: run and pause, steps, reset, seed, speed, presets, recording, screenshot, trace."""
+"""The tool bar: run and pause, steps, reset, seed, speed, presets, recording, screenshot."""
 
 from collections.abc import Sequence
 
@@ -84,7 +84,10 @@ class TransportBar(QToolBar):
         self.record = self._action("record", "Record", "M", self.record_toggled, wide=True)
         self.shot = self._action("screenshot", "Screenshot", "P", self.screenshot_wanted)
         self.shot.setToolTip("Save the picture as it is in the window (P)")
-        self.trace = self._action("trace", "Profiler trace", "", self.trace_wanted)
+        # In a menu alone: few need it, and not often.
+        self.trace = QAction(theme.icon("trace"), "Write a profiler trace", self)
+        self.trace.setToolTip(TRACE)
+        self.trace.triggered.connect(self.trace_wanted)
 
     def show_values(self, session: Session, K: int) -> None:
         """Show the session; no signal is emitted. K is what the engine uses now."""
@@ -105,7 +108,6 @@ class TransportBar(QToolBar):
         self.record.setIcon(theme.icon("finish" if recording else "record"))
         self.record.setToolTip("Finish the recording (M)" if recording else "Record (M)")
         self.step.setToolTip("Step (S)")
-        self.trace.setToolTip(TRACE)
         looking = session.looking is not None
         for action in (self.run, self.step, self.steps, self.record, self.trace):
             action.setEnabled(not looking)

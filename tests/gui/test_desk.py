@@ -6,6 +6,7 @@ One window serves most tests; each leaves it as it was.
 
 import subprocess
 import sys
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from PyQt6.QtGui import QAction, QColor, QKeySequence
 from PyQt6.QtTest import QTest
 from PyQt6.QtWidgets import QDockWidget, QLabel
 
-from bacsim_gui import __version__, theme
+from bacsim_gui import __version__, autosaves, theme
 from bacsim_gui.panels.about import AboutDialog
 from bacsim_gui.panels.shortcuts import ShortcutsDialog, keys_by_group
 from bacsim_gui.settings import Settings, SettingsFile
@@ -188,6 +189,18 @@ def test_everything_in_the_tool_bar_is_in_a_menu_too(window):
     assert set(ours) <= in_menus
 
 
+def test_an_autosave_is_offered_where_there_is_one(window, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    (file,) = (a.menu() for a in window.menuBar().actions() if a.text() == "&File")
+    file.aboutToShow.emit()
+    assert not entry(window, "File", "Resume autosave").isEnabled()
+    kept = autosaves.new_path(datetime.now())
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    file.aboutToShow.emit()
+    assert entry(window, "File", "Resume autosave").isEnabled()
+
+
 def test_the_picture_is_moved_and_zoomed_by_keys(window):
     canvas, box = window.canvas, window.shown.params.space_size
     for key in ("+", "+", "-"):
@@ -266,7 +279,7 @@ def test_the_window_comes_back_as_it_was_left(qapp, tmp_path, one_window):
         assert second.canvas.view.background == "white"
         assert second.session.movie_settings.folder == movies
         # The menu puts the panels back.
-        entry(second, "View", "Panels", "Where they belong").trigger()
+        entry(second, "View", "Panels", "Reset layout").trigger()
         assert second.dockWidgetArea(dock(second, "View")) == Qt.DockWidgetArea.RightDockWidgetArea
     assert SettingsFile(kept).read()[0].layout == b""
 

@@ -128,11 +128,9 @@ def test_a_picked_rod_is_told_of_and_outlined(window):
 def test_the_card_of_the_first_rod_is_whole_also_while_time_stands_still(window):
     card = RodCard(window.canvas.native)
     card.show_rod(RodShown(3, (1.0, 2.0)))
-    live(0.05)
-    # Nothing comes that would show it once more.
-    inside = card.contentsRect()
-    assert card.figures.height() >= card.figures.sizeHint().height() > 60
-    assert inside.contains(card.follow.geometry())
+    # Nothing comes that would show it once more; Qt lays it out when it comes to it.
+    until(lambda: card.figures.height() >= card.figures.sizeHint().height() > 60)
+    until(lambda: card.contentsRect().contains(card.follow.geometry()))
     card.deleteLater()
 
 
@@ -207,6 +205,56 @@ def test_a_rod_that_is_taken_away_is_said_to_be_gone(window):
     drag(window, place)
     until(lambda: window.frame.snapshot.n < window.session.setup.rods)
     until(lambda: window.tools.picking._card.title.text() == "Rod 5 is gone")
+
+
+def test_a_rod_that_a_state_or_a_file_lacks_is_not_said_to_be_gone(window):
+    begun = window.frame.snapshot
+    take(window, "A")
+    drag(window, empty_place(window))
+    done(window)
+    window.tools.picking.pick(begun.n)
+    title = window.tools.picking._card.title
+    assert title.text() == f"Rod {begun.n}"
+    step(window)
+    window.session.look_back(begun)
+    until(lambda: title.text() == f"Rod {begun.n} is not in this state")
+    window.session.look_at_now()
+    until(lambda: title.text() == f"Rod {begun.n}")
+    window.session.look_back(begun, thinned=True)
+    until(lambda: title.text() == f"Rod {begun.n} is not in this file")
+    window.session.look_at_now()
+
+
+def test_following_is_offered_while_a_rod_is_picked(window):
+    (follow,) = (a for a in window.tools.others if "Follow" in a.text())
+    assert not follow.isEnabled()
+    take(window, "Q")
+    drag(window, tuple(float(part) for part in window.shown.pos[5]))
+    assert follow.isEnabled()
+    press(window, Qt.Key.Key_Escape)
+    assert not follow.isEnabled()
+
+
+def test_letters_in_a_list_that_has_the_keyboard_find_entries_and_take_no_tool(window):
+    window.arrangement.show_panel(window.view_panel)
+    box = window.view_panel.coloring.color_by
+    began = box.currentText()
+    box.setFocus()
+    QTest.keyClick(box, "o")
+    assert window.canvas.view.color_by == "overlap"
+    assert window.tools.tool.name == "move"
+    QTest.keyClick(box, Qt.Key.Key_Space)  # that is no letter
+    assert window.session.running
+    QTest.keyClick(box, Qt.Key.Key_Space)
+    box.setCurrentText(began)
+    window.session.set_view(color_by=box.currentData())
+    # A click leaves the keyboard where it is.
+    window.canvas.native.setFocus()
+    QTest.mouseClick(box, Qt.MouseButton.LeftButton)
+    QTest.keyClick(box.view(), Qt.Key.Key_Escape)
+    assert window.focusWidget() is window.canvas.native
+    take(window, "O")
+    assert window.tools.tool.name == "disc"
 
 
 def test_rods_are_pushed_away_from_the_hand_while_it_is_down(window):
