@@ -81,7 +81,7 @@ QUANTITIES: dict[str, Quantity] = {
 def automatic_range(color_by: str, values: Mapping[str, float]) -> tuple[float, float]:
     """The values at the two ends of the colours, where the user has chosen none.
 
-    They follow from the parameters alone, `values` by name and `rods`, never from the rods of one
+    They follow from the parameters alone, `values` as a scene has them, never from the rods of one
     frame: so colours do not flicker, and two runs with the same parameters can be compared.
     """
     if color_by == "heading":
@@ -99,7 +99,7 @@ def automatic_range(color_by: str, values: Mapping[str, float]) -> tuple[float, 
 
 def free_speed(values: Mapping[str, float]) -> float:
     """The speed of a free active rod, the scale of all speeds; above 0 whatever the parameters."""
-    drag = values.get("gamma", 1.0) * values.get("length", 1.0)
+    drag = values.get("drag_along", values.get("gamma", 1.0) * values.get("length", 1.0))
     driven = 0.5 * abs(values.get("F_prop", 0.0)) / drag
     # Without propulsion what moves rods is contact: here an overlap of a tenth of a width.
     pushed = 0.1 * 2 * values.get("radius", 0.0) * values.get("k_cc", 0.0) / drag

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.drag import drag_of
+
 if TYPE_CHECKING:
     from engine.snapshot import Snapshot
 
@@ -29,7 +31,8 @@ class Scene:
         radius: radius of a rod.
         step: number of time steps since the start.
         time: simulated time.
-        values: the live parameters by name, and `rods`, for what a picture says of them.
+        values: the live parameters by name, for what a picture says of them, and what scales
+            follow from besides: `rods`, and `drag_along`, the drag along a rod.
         obstacles: x, y, width, height and radius of each; see `engine.obstacle.Obstacle`.
         measures: what was measured of each rod, (N,) float32 by name.
         ids: names the rods, (N,) int32 ascending; None where they are 0 … N - 1.
@@ -63,7 +66,11 @@ class Scene:
             radius=float(params.radius),
             step=int(snapshot.step),
             time=float(snapshot.time),
-            values={**vars(params), "rods": len(snapshot.rods)},
+            values={
+                **vars(params),
+                "rods": len(snapshot.rods),
+                "drag_along": drag_of(params, snapshot.laws.drag).along,
+            },
             measures=snapshot.measures,
             obstacles=[one.values for one in snapshot.obstacles],
             ids=snapshot.ids,

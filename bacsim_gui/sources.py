@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,10 +14,8 @@ from bacsim_gui.fields import NO_FIELD
 from bacsim_gui.order import Order
 from bacsim_gui.timeline import Timeline, sidecar
 from bacsim_gui.view import View
-from engine import schema
-from engine.params import GIVEN, Laws, Setup
+from engine.params import Laws, Setup
 from engine.storage import trajectory
-from engine.storage.errors import StorageError
 from engine.storage.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -77,7 +74,7 @@ class Source:
     def _from_trajectory(self, look: Look) -> Iterator[tuple[Snapshot, View]]:
         view = look(self.view)
         with Trajectory(self.path) as found:
-            measure = _measuring(_laws_of(found)) if view.measures else None
+            measure = _measuring(found.laws) if view.measures else None
             for at in self.wanted:
                 snapshot = found[at]
                 if measure is not None:
@@ -106,22 +103,6 @@ class Source:
                 number += 1
         if changed:
             say(f"Note: {changed} of {number} states differ from those that were recorded.")
-
-
-def _laws_of(found: Trajectory) -> Laws:
-    """The laws that a trajectory says it was computed by; else those that were given.
-
-    Raises `StorageError` for what it says where that is none.
-    """
-    told = found.about.get("parameters")
-    if told is None:
-        return GIVEN
-    try:
-        return schema.from_mapping(json.loads(told))[0].laws
-    except (ValueError, RecursionError) as problem:
-        raise StorageError(
-            f"{found.path} was written by another version, or is damaged: {problem}"
-        ) from problem
 
 
 def _measuring(laws: Laws) -> Callable[[Snapshot, Iterable[str]], Mapping[str, np.ndarray]]:

@@ -92,7 +92,9 @@ class Current:
             observables["mean_speed"] = last.observables.get("mean_speed", 0.0)
         rods = np.asarray(report.rods)[: self.setup.rods]
         ids = None if self.next_id == self.setup.rods else self.ids
-        snapshot = Snapshot(rods, step, time, self.params, observables, ids, self.obstacles)
+        snapshot = Snapshot(
+            rods, step, time, self.params, observables, ids, self.obstacles, laws=self.setup.laws
+        )
         return replace(self, held=ran.held, snapshot=snapshot)
 
 

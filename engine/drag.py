@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How hard it is to move and to turn a rod: equations (9) and (10) of docs/model.md.
+"""How hard it is to move and to turn a rod: equation (9) of docs/model.md.
 
 Arithmetic on single numbers, which may be traced; nothing here needs JAX.
 """

@@ -29,9 +29,9 @@ from engine.stats import Stats
 from engine.step import RELAX_MOVE, Report
 from engine.timing import BatchTimes
 
-# Relaxation runs in batches until the fastest rod moves by less than this share of a body width a
-# step (an overlap of some 4 %), or the batches are used up: soft rods in a crowd stay pressed.
-RELAXED_MOVE, RELAX_BATCH, RELAX_BATCHES = 0.002, 10, 80
+# Relaxation runs in batches until the fastest rod moves by less in a step than this overlap, in
+# body widths, would move it, or the batches are used up: soft rods in a crowd stay pressed.
+RELAXED_OVERLAP, RELAX_BATCH, RELAX_BATCHES = 0.04, 10, 80
 
 
 class SimulationError(RuntimeError):
@@ -200,7 +200,7 @@ class Driver:
         """
         now = self._whole() if of is None else self._now
         kernel = now.choice.kernel if is_listed(now.choice.kernel) else list_kernel(now.setup)
-        laws = now.setup.laws
+        laws = now.setup.laws if of is None else of.laws
         if self._meter is None or (self._meter.kernel, self._meter.laws) != (kernel, laws):
             runner = self._runner
             self._meter = Meter(kernel, runner.threads, self._on_compile, runner.note, laws)
@@ -474,12 +474,17 @@ class Driver:
             silent = {"D_r": 0.0, "D_t": 0.0, "tumble_rate": 0.0, "push_force": 0.0}
             quiet = replace(params, F_prop=0.0, T_prop=0.0, dt=dt, **silent)
             packed, width = uploaded(quiet), 2 * params.radius
+            # At the largest safe dt a contact moves a rod by a twentieth of its overlap at first;
+            # after Hertz by √(δ/2R) of that.
+            relaxed = RELAXED_OVERLAP / 20
+            if now.setup.contact == "hertz":
+                relaxed *= math.sqrt(RELAXED_OVERLAP)
             for _ in range(RELAX_BATCHES):
                 ran = self._runner.run(held, now.setup, packed, RELAX_BATCH, RELAX_MOVE * width)
                 held, rods = ran.held, np.asarray(ran.report.rods)[: now.setup.rods]
                 if ran.problem:
                     raise ran.problem
-                if ran.report.largest_move < RELAXED_MOVE * width or self._while_relaxing():
+                if ran.report.largest_move < relaxed * width or self._while_relaxing():
                     break
         pos, theta = rods[:, :2], rods[:, 2]
         if activity is None:

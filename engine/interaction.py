@@ -68,7 +68,9 @@ def single_pair_interaction(
     per_distance = lax.rsqrt(jnp.maximum(squared, 1e-20))
     pressed = params.k_cc * (width * per_distance - 1)
     if params.contact == "hertz":
-        pressed *= root_of_overlap(1 - squared * per_distance / width)
+        # No farther than rods touch: infinity times 0 would leave no derivative.
+        distance = jnp.minimum(squared, width * width) * per_distance
+        pressed *= root_of_overlap(1 - distance / width)
     push = jnp.where(squared < width * width, pressed, 0)
     force_x, force_y = push * contact.x, push * contact.y
     sensed = jnp.where(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What chance does to rods in one step: diffusion and tumbles, equations (11) and (12).
+"""Diffusion and tumbles, equations (11) and (14) of docs/model.md.
 
 All is drawn from a counter (seed, step, id of the rod), so that neither K, nor the number of rods,
 nor their order in memory changes what a rod draws.

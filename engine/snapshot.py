@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Int32
 
 from engine.obstacle import Obstacle
-from engine.params import Params, Setup
+from engine.params import GIVEN, Laws, Params, Setup
 
 
 class Measure(NamedTuple):
@@ -41,7 +41,7 @@ class Snapshot:
     simulated time; `observables` are those of `engine.observables`, taken at this step. `ids` (N,)
     names each rod for as long as it lives, None where they are 0 … N - 1. `obstacles` are those of
     now. `measures` holds those of `MEASURES` that were asked for, (N,) float32 each: 4 bytes a rod
-    more.
+    more. `laws` are those that the run follows.
     """
 
     rods: Float32[np.ndarray, "rods 4"]
@@ -52,6 +52,7 @@ class Snapshot:
     ids: Int32[np.ndarray, "rods"] | None = None
     obstacles: tuple[Obstacle, ...] = ()
     measures: Mapping[str, Float32[np.ndarray, "rods"]] = field(default_factory=dict)
+    laws: Laws = GIVEN
 
     @property
     def n(self) -> int:

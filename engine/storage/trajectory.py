@@ -10,6 +10,7 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,8 +18,8 @@ import gsd.fl
 import numpy as np
 
 from engine.obstacle import Obstacle, checked_obstacles
-from engine.params import Params
-from engine.schema import PARAM_FIELDS, ParameterError, with_values
+from engine.params import GIVEN, Laws, Params, Setup
+from engine.schema import PARAM_FIELDS, Declared, ParameterError, with_values
 from engine.snapshot import Snapshot
 from engine.storage.container import ENTRY_BYTES, Container, grown_index, index_place
 from engine.storage.errors import StorageError
@@ -166,7 +167,7 @@ class TrajectoryWriter:
             "log/particles/id": np.asarray(ids, np.int32),
         }
         if not self._first:
-            chunks[_LOG + "about"] = np.frombuffer(self._head().encode(), np.uint8)
+            chunks[_LOG + "about"] = np.frombuffer(self._head(snapshot.laws).encode(), np.uint8)
         values = [getattr(params, f.name) for f in PARAM_FIELDS]
         chunks[_LOG + "params"] = np.array(values, np.float64)
         obstacles = json.dumps([one.values for one in snapshot.obstacles])
@@ -178,10 +179,11 @@ class TrajectoryWriter:
         chunks[_CLOSING] = np.array([snapshot.step], np.int64)
         return chunks
 
-    def _head(self) -> str:
+    def _head(self, laws: Laws) -> str:
         return json.dumps({
             "format": FORMAT, "about": self._about, "params": [f.name for f in PARAM_FIELDS],
             "observables": list(self._observables), "one_rod_in": self._one_in,
+            "laws": asdict(laws),
         })  # fmt: skip
 
     def _make_room(self, chunks: Mapping[str, np.ndarray]) -> bool:
@@ -231,6 +233,7 @@ class Trajectory:
     Attributes:
         path: the file.
         about: the texts about the run.
+        laws: those of the model that the run follows.
         cut: whether the file was to hold more frames than can be read.
         one_rod_in: 1 where frames hold all rods, else of how many rods one is kept.
 
@@ -288,6 +291,7 @@ class Trajectory:
             observables={name: self._number(frame, name) for name in self._observables},
             ids=None if np.array_equal(ids, np.arange(n)) else ids,
             obstacles=self._obstacles_at(frame, params.space_size),
+            laws=self.laws,
         )
 
     def __enter__(self) -> "Trajectory":
@@ -305,12 +309,15 @@ class Trajectory:
             self.one_rod_in = int(head["one_rod_in"])
             self._names = [str(name) for name in head["params"]]
             self._observables = [str(name) for name in head["observables"]]
+            laws = dict(head.get("laws", {}))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
             raise self._container.damaged(0, "what it says about the run is garbled") from problem
         if made_for > FORMAT:
             raise StorageError(
                 f"{self.path} was written by a newer version of bacsim. Open it with that one."
             )
+        # None are told where the file is older than they are.
+        self.laws = self._known(Setup(), laws).laws if laws else GIVEN
 
     def _array(self, frame: int, name: str, kind: str, shape: tuple[int, ...]) -> np.ndarray:
         array = self._container.chunk(frame, name)
@@ -334,8 +341,12 @@ class Trajectory:
     def _params(self, frame: int) -> Params:
         values = self._array(frame, _LOG + "params", "f8", (len(self._names),))
         given = dict(zip(self._names, values.tolist(), strict=True))
+        return self._known(Params(), given)
+
+    def _known(self, declared: Declared, given: Mapping[str, Any]) -> Declared:
+        """`declared` with values from the file. Raises `StorageError` for what is not known."""
         try:
-            return with_values(Params(), **given)
+            return with_values(declared, **given)
         except ParameterError as problem:
             raise StorageError(
                 f"{self.path} was written by another version: {problem}"

@@ -16,6 +16,7 @@ from safetensors.numpy import load_file, save_file
 
 from engine import Driver, Params, Setup
 from engine.native.library import native
+from engine.params import GIVEN
 from engine.schema import ParameterError
 from engine.snapshot import CheckpointError, Start
 from engine.storage import checkpoint
@@ -58,6 +59,21 @@ def test_a_kept_run_goes_on_with_the_same_bits(name: str, tmp_path: Path) -> Non
     np.testing.assert_array_equal(old.rods, new.rods)
     assert (old.step, old.time, old.observables) == (new.step, new.time, new.observables)
     np.testing.assert_array_equal(driver.add([[2.0, 2.0]], [1.0]), again.add([[2.0, 2.0]], [1.0]))
+
+
+def test_a_checkpoint_from_before_there_were_laws_and_tumbles_is_under_those_given(
+    kept: Path, tmp_path: Path
+) -> None:
+    def age(about: dict[str, Any], _: dict[str, np.ndarray]) -> None:
+        for told in (about, about["began"]):
+            assert told["params"].pop("tumble_rate") == 0
+            for law in GIVEN.__dict__:
+                told["setup"].pop(law)
+
+    old, new = checkpoint.load(rewritten(kept, tmp_path, age)), checkpoint.load(kept)
+    assert old.checkpoint.setup == new.checkpoint.setup
+    assert old.checkpoint.params == new.checkpoint.params
+    assert old.checkpoint.began[:2] == new.checkpoint.began[:2]
 
 
 def test_a_kept_run_is_as_it_was_then(kept: Path) -> None:

@@ -37,11 +37,6 @@ CASES = {
     "hard with memory": {"activity_thresh": 2.5, "activity_width": 0.0, "tau_a": 5.0},
     "pure contagion": {"w_d": 0.0, "w_a": 1.0, "activity_thresh": 1.5, "activity_width": 0.25},
     "quorum quench": {"w_d": -1.0, "w_a": 0.0, "activity_thresh": -5.0, "tau_a": 1.0},
-    "anisotropic drag": {"drag": "anisotropic", "F_prop": 8.0, "T_prop": 0.7},
-    "anisotropic, long and thin": {"drag": "anisotropic", "length": 7.2, "radius": 0.4, "gamma": 2},
-    "contacts after Hertz": {"contact": "hertz", "F_prop": 8.0},
-    "falling": {"activation": "falling", "activity_thresh": 3.0, "activity_width": 0.7},
-    "hard and falling": {"activation": "falling", "activity_thresh": 4.0, "activity_width": 0.0},
     "viscous": {"gamma": 7.0, "F_prop": 20.0},
     "other rods": {"length": 9.0, "radius": 0.4, "F_prop": 18.0, "T_prop": 0.3, "k_cc": 135.0},
 }

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from engine import Driver, Snapshot
+from engine.params import Laws
 from engine.schema import PARAM_FIELDS, ParameterError
+from engine.storage.errors import StorageError
 from engine.storage.trajectory import Trajectory, TrajectoryWriter, shape
 from tests.engine.trajectories import ABOUT, PARAMS, assert_same, read, snapshot, write
 
@@ -40,6 +42,23 @@ def test_what_is_read_is_what_was_written(tmp_path):
         for beyond in (6, -7):
             with pytest.raises(IndexError, match="6 frames"):
                 trajectory[beyond]
+
+
+def test_the_laws_of_a_run_are_told_and_those_given_where_none_are(tmp_path):
+    laws = Laws(drag="anisotropic", contact="hertz")
+    frame = dataclasses.replace(snapshot(), laws=laws)
+    with Trajectory(write(tmp_path / "run.gsd", [frame, frame])) as trajectory:
+        assert trajectory.laws == trajectory[1].laws == laws
+    old = (tmp_path / "run.gsd").read_bytes()
+    assert b'"laws"' in old
+    # As a version writes that knew none, and one that knows more.
+    older, newer = tmp_path / "older.gsd", tmp_path / "newer.gsd"
+    older.write_bytes(old.replace(b'"laws"', b'"lost"'))
+    newer.write_bytes(old.replace(b"hertz", b"gripe"))
+    with Trajectory(older) as trajectory:
+        assert trajectory[0].laws == Laws()
+    with pytest.raises(StorageError, match=r"another version: contact = 'gripe'"):
+        Trajectory(newer)
 
 
 def test_frames_that_look_like_the_defaults_of_the_format_come_back(tmp_path):

@@ -19,6 +19,7 @@ from bacsim_gui.replay import driver_for, other_bits, play
 from bacsim_gui.timeline import Event, Head, Timeline, TimelineError, digest, load, sidecar
 from bacsim_gui.view import View
 from engine import Driver, Params, Setup
+from engine.params import GIVEN
 from engine.snapshot import Start
 from engine.storage.errors import StorageError
 from engine.storage.trajectory import Trajectory
@@ -144,6 +145,17 @@ def test_head_events_and_frames_come_back(driver, tmp_path):
     assert about["command"] == "bacsim replay a.gsd.timeline --out a.gsd"
     assert about["seed"] == "3"
     assert json.loads(about["parameters"])["params"]["D_r"] == 0.05
+
+
+def test_a_timeline_from_before_there_were_laws_and_tumbles_is_of_those_given(driver, tmp_path):
+    path = tmp_path / "a.timeline"
+    wrote = begun(driver)
+    wrote.forget(wrote.keep(path))
+    head = json.loads(path.read_text(encoding="utf-8"))
+    assert head["params"].pop("tumble_rate") == 0
+    assert [head["setup"].pop(law) for law in vars(GIVEN)] == list(vars(GIVEN).values())
+    path.write_text(json.dumps(head), encoding="utf-8")
+    assert load(path).head == wrote.head
 
 
 def test_digests_tell_states_apart(driver):
