@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 import jax
 import numpy as np
 
+from engine.boundary import is_within
 from engine.capacity import Capacity
 from engine.kernels import KERNELS, is_listed
 from engine.obstacle import checked_obstacles
@@ -80,6 +81,10 @@ def _check_rods(kept: Checkpoint) -> None:
     pos, activity, box = arrays["pos"], arrays["activity"], np.float32(kept.params.space_size)
     if pos.min() < 0 or pos.max() >= box:
         _refuse("pos", f"places outside the box of {box:g}")
+    if not is_within(pos[alive], float(box), kept.setup.boundary).all():
+        _refuse("pos", "places outside the walls")
+    if not (np.isfinite(arrays["elapsed"]).all() and arrays["elapsed"][0] >= 0):
+        _refuse("elapsed", "no time")
     if activity.min() < 0 or activity.max() > 1 + 1e-6:
         _refuse("activity", "activities outside 0 to 1")
 
@@ -87,7 +92,7 @@ def _check_rods(kept: Checkpoint) -> None:
 def _check_obstacles(kept: Checkpoint) -> None:
     arrays, box = kept.arrays, kept.params.space_size
     try:
-        told = checked_obstacles(kept.obstacles, box)
+        told = checked_obstacles(kept.obstacles, box, kept.setup.boundary)
     except ParameterError as problem:
         raise CheckpointError(str(problem)) from problem
     rows, count = obstacle_arrays(told)

@@ -34,8 +34,8 @@ class Current:
 
     `packed` are `params` on the device; `choice` is the kernel that the program was compiled for.
     `ids` (N,) name the rods in the order of rows, read-only, and `next_id` the next one to come.
-    Since `origin`, a step and its time, dt has been that of `params`. `held` are the rods of
-    `snapshot` on the device.
+    Since `origin`, a step and its time, dt has been that of `params`; where its length is adaptive
+    the steps since then are summed on the device. `held` are the rods of `snapshot` on the device.
     """
 
     setup: Setup
@@ -54,12 +54,12 @@ class Current:
 
     def with_params(self, params: Params) -> "Current":
         """The same rods under other parameters."""
-        last = self.snapshot
+        last, same_dt = self.snapshot, params.dt == self.params.dt
         return replace(
             self,
             params=params,
             packed=uploaded(params),
-            origin=self.origin if params.dt == self.params.dt else (last.step, last.time),
+            origin=self.origin if same_dt or self._adaptive else (last.step, last.time),
             snapshot=replace(last, params=params),
         )
 
@@ -70,7 +70,14 @@ class Current:
             step=self.snapshot.step, seed=self.seed, ids=self.ids, rest=rest,
             obstacles=self.obstacles,
         )  # fmt: skip
-        return replace(self, held=held)
+        # Where steps differ their sum begins anew with the arrays.
+        last = self.snapshot
+        origin = (last.step, last.time) if self._adaptive else self.origin
+        return replace(self, held=held, origin=origin)
+
+    @property
+    def _adaptive(self) -> bool:
+        return self.setup.time_step == "adaptive"
 
     def with_obstacles(self, obstacles: tuple[Obstacle, ...]) -> "Current":
         """The same rods among other obstacles."""
@@ -85,8 +92,11 @@ class Current:
         """With what came of a batch of `steps` steps; without a step rods keep their speed."""
         last, report, (origin_step, origin_time) = self.snapshot, ran.report, self.origin
         step = last.step + steps
-        # The compiled program knows dt in float32, and so does simulated time.
-        time = origin_time + (step - origin_step) * float(np.float32(self.params.dt))
+        if self._adaptive:
+            time = origin_time + sum(float(part) for part in report.elapsed)
+        else:
+            # The compiled program knows dt in float32, and so does simulated time.
+            time = origin_time + (step - origin_step) * float(np.float32(self.params.dt))
         observables = {name: float(v) for name, v in report.observables._asdict().items()}
         if not steps:
             observables["mean_speed"] = last.observables.get("mean_speed", 0.0)

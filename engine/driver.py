@@ -223,7 +223,9 @@ class Driver:
         if params.space_size != old.params.space_size and now.obstacles:
             factor = params.space_size / old.params.space_size
             moved = [one.scaled(factor) for one in now.obstacles]
-            now = now.with_obstacles(checked_obstacles(moved, params.space_size))
+            now = now.with_obstacles(
+                checked_obstacles(moved, params.space_size, old.setup.boundary)
+            )
         if params.space_size != old.params.space_size or grown:
             start, rest = Start.of(old.snapshot), remainders(old.held.state)
             now = self._seen(now.placed(*_scaled(start, rest, old.params, params)))
@@ -238,7 +240,9 @@ class Driver:
         what is no obstacle and for too many.
         """
         old = self._whole()
-        self._now = old.with_obstacles(checked_obstacles(obstacles, old.params.space_size))
+        self._now = old.with_obstacles(
+            checked_obstacles(obstacles, old.params.space_size, old.setup.boundary)
+        )
 
     def advance(self, K: SupportsIndex) -> Snapshot:
         """Take K fused steps and return what came of them.
@@ -274,10 +278,10 @@ class Driver:
         `activity` is one number or (M,). Overlaps are not relaxed: they push rods apart in the next
         steps, and a step in which a rod would jump is refused. Compiles only where the arrays have
         no room for the rods, and chooses the kernel anew then. Raises `ParameterError`, and changes
-        nothing, for arrays that are no rods and for more rods than fit.
+        nothing, for arrays that are no rods, for centres beyond a wall and for more rods than fit.
         """
         old = self._whole()
-        new = start_from(pos, theta, activity, old.params)
+        new = start_from(pos, theta, activity, old.params, old.setup.boundary)
         ids = np.arange(old.next_id, old.next_id + len(new.theta), dtype=np.int32)
         if ids.size:
             last = old.snapshot
@@ -301,7 +305,7 @@ class Driver:
         old = self._whole()
         last = old.snapshot
         values = np.where(chosen, np.float64(activity), last.activity)
-        start = start_from(last.pos, last.theta, values, old.params)
+        start = start_from(last.pos, last.theta, values, old.params, old.setup.boundary)
         self._now = self._seen(old.placed(start, remainders(old.held.state)))
 
     def remove(self, ids: ArrayLike) -> None:
@@ -387,13 +391,13 @@ class Driver:
         """A run that begins as `begun` says, under `params`, in the program `old` if it fits."""
         setup, start = begun.setup, begun.start
         schema.check(setup, params)
-        obstacles = checked_obstacles(obstacles, params.space_size)
+        obstacles = checked_obstacles(obstacles, params.space_size, setup.boundary)
         seed, choice = schema.seed_from(seed), resolve(setup)
         check_memory(setup, choice.kernel)
         if start is None:
             begin = random_start(setup, params, seed)
         else:
-            start = checked(start, begun.params)
+            start = checked(start, begun.params, setup.boundary)
             begun = begun._replace(start=start)
             begin, _ = _scaled(start, np.zeros((len(start.theta), 3)), begun.params, params)
             if len(begin.theta) != setup.rods:

@@ -12,6 +12,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
+from engine.params import Physics
+
 Scalar = Float[Array, "..."]
 # A parameter: traced in the compiled program, a plain number elsewhere.
 Number = Scalar | float
@@ -42,6 +44,11 @@ def periodic_displacement(delta: Scalar, space_size: Number) -> Scalar:
     """The shortest image of a difference of coordinates, in [-L/2, L/2]."""
     images = lax.round(delta * (1 / space_size), lax.RoundingMethod.TO_NEAREST_EVEN)
     return delta - space_size * images
+
+
+def displacement(delta: Scalar, params: Physics) -> Scalar:
+    """The shortest way that a difference of coordinates stands for; within walls that itself."""
+    return periodic_displacement(delta, params.space_size) if params.periodic else delta
 
 
 def wrap_position(pos: Scalar, space_size: Number) -> tuple[Scalar, Scalar]:

@@ -11,9 +11,9 @@ from engine.geometry import (
     CONTACT_EPSILON,
     ContactPoints,
     closest_points,
-    periodic_displacement,
+    displacement,
 )
-from engine.params import Params, Physics
+from engine.params import Physics
 
 Scalar = Float[Array, "..."]
 
@@ -40,11 +40,11 @@ class PairTerm(NamedTuple):
     sensed: Scalar
 
 
-def contact_points(main: Rod, neighb: Rod, params: Params) -> ContactPoints:
+def contact_points(main: Rod, neighb: Rod, params: Physics) -> ContactPoints:
     """Where `main` and the nearest image of `neighb` touch, or would."""
     return closest_points(
-        periodic_displacement(main.x - neighb.x, params.space_size),
-        periodic_displacement(main.y - neighb.y, params.space_size),
+        displacement(main.x - neighb.x, params),
+        displacement(main.y - neighb.y, params),
         main.cos, main.sin, neighb.cos, neighb.sin,
         params.length, CONTACT_EPSILON * (2 * params.radius / params.length) ** 2,
     )  # fmt: skip

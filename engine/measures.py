@@ -37,10 +37,10 @@ from engine.step import (
     propulsion,
     rods_of,
     speed,
+    surrounding,
     unpack,
     update_velocity,
 )
-from engine.surroundings import external
 from engine.timing import CompileRecord
 
 # Which measures come from sums over neighbours, and which from looking at each contact.
@@ -81,8 +81,9 @@ class Meter:
             room = self._room  # else a parameter that changes would compile
         check_memory(Setup(rods=snapshot.n), self.kernel, room)
         state = to_device(
-            Start.of(snapshot), snapshot.params, room, listed=True, obstacles=snapshot.obstacles
-        )
+            Start.of(snapshot), snapshot.params, room, listed=True, obstacles=snapshot.obstacles,
+            boundary=self.laws.boundary,
+        )  # fmt: skip
         packed = jax.device_put(pack(snapshot.params))
         return self.of_run(state, room, packed, names)
 
@@ -202,7 +203,7 @@ def _sums(state: State, packed: Packed, *, kernel: Kernel, laws: Laws) -> _Sums:
     params = replace(unpack(packed, laws), w_d=jnp.float32(1), w_a=jnp.float32(0))
     rods = rods_of(state)
     sums = kernel(rods, state.n, params, state.neighbours)
-    push, _ = external(rods, state.obstacles, state.obstacle_count, params)
+    push, _ = surrounding(state, rods, params)
     thrust, _ = propulsion(rods, params)
     motion = update_velocity(sums.force + thrust + push, sums.torque, rods, params)
     along_x, along_y = motion.velocity.T

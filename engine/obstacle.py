@@ -53,20 +53,23 @@ _MOST = 1e30
 NAMES = tuple(Obstacle.__dataclass_fields__)
 
 
-def checked_obstacles(obstacles: Iterable[Obstacle], space_size: float) -> tuple[Obstacle, ...]:
+def checked_obstacles(
+    obstacles: Iterable[Obstacle], space_size: float, boundary: str = "periodic"
+) -> tuple[Obstacle, ...]:
     """`obstacles` with their places folded into the box.
 
-    Raises `ParameterError` for one that is none, or for more than there is room for.
+    Raises `ParameterError` for one that is none or whose centre is outside of walls, and for more
+    than there is room for.
     """
     found = tuple(obstacles)
     if len(found) > MOST_OBSTACLES:
         raise ParameterError(
             "obstacles", len(found), "are too many", f"Use at most {MOST_OBSTACLES}."
         )
-    return tuple(_checked(one, space_size) for one in found)
+    return tuple(_checked(one, space_size, boundary) for one in found)
 
 
-def _checked(one: Any, space_size: float) -> Obstacle:
+def _checked(one: Any, space_size: float, boundary: str) -> Obstacle:
     values = one.values
     if not all(math.isfinite(value) for value in values):
         raise ParameterError("obstacles", values, "is not possible", "Give finite numbers.")
@@ -76,7 +79,14 @@ def _checked(one: Any, space_size: float) -> Obstacle:
             "obstacles", values, "has no size",
             "Give a radius, or a width and a height, above 0.",
         )  # fmt: skip
-    return replace(one, x=one.x % space_size, y=one.y % space_size)
+    if boundary == "periodic":
+        return replace(one, x=one.x % space_size, y=one.y % space_size)
+    if not (0 <= one.x <= space_size and 0 <= one.y <= space_size):
+        raise ParameterError(
+            "obstacles", values, "has its centre outside of the walls",
+            f"Give an x and a y from 0 to {space_size:g}.",
+        )  # fmt: skip
+    return one
 
 
 def table(obstacles: Sequence[Obstacle]) -> Float32[np.ndarray, "places 5"]:

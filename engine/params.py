@@ -60,7 +60,8 @@ class Params:
 
     space_size: float = param(
         97.8, symbol="L", unit="l", group="model", low=20, high=1000, step=0.1, log=True, above=0,
-        doc="Side of the square periodic box. A live change scales all positions with it.",
+        doc="Side of the square box, or diameter of the circle. A live change scales all positions "
+        "with it.",
     )  # fmt: skip
     length: float = param(
         4.0, symbol="ℓ", unit="l", group="model", low=0.5, high=16, step=0.1, above=0,
@@ -146,7 +147,7 @@ class Params:
     dt: float = param(
         0.00333, symbol="Δt", unit="t", group="numerics", low=1e-5, high=0.05, step=1e-5, log=True,
         above=0, doc="Time step. Keep it at or below the largest safe one, 0.05 γℓ/k where drag is "
-        "isotropic.",
+        "isotropic. With time_step = adaptive the longest that a step may be.",
     )  # fmt: skip
 
 
@@ -175,11 +176,26 @@ class Laws:
         doc="Which rods diffuse and tumble. all: every rod. active: each by its activity, so that "
         "passive rods lie still.",
     )  # fmt: skip
+    boundary: str = param(
+        "periodic", symbol="", unit="", group="model", choices=("periodic", "walls", "circle"),
+        doc="What is at the edge. periodic: who leaves on one side comes in on the other. walls: "
+        "hard walls around the square box. circle: a hard round wall of the diameter space_size.",
+    )  # fmt: skip
+    time_step: str = param(
+        "fixed", symbol="", unit="", group="numerics", choices=("fixed", "adaptive"),
+        doc="How long a step is. fixed: dt. adaptive: dt, or less where the tip of a rod would "
+        "otherwise go farther than a tenth of a body width.",
+    )  # fmt: skip
 
     @property
     def laws(self) -> "Laws":
         """The laws alone, without what a subclass adds."""
         return Laws(**{f.name: getattr(self, f.name) for f in fields(Laws)})
+
+    @property
+    def periodic(self) -> bool:
+        """Whether who leaves the box on one side comes in on the other."""
+        return self.boundary == "periodic"
 
 
 # The model as it was given.

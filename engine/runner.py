@@ -78,6 +78,7 @@ def place(
     state = to_device(
         start, params, program.capacity, listed=is_listed(program.kernel),
         step=step, seed=seed, ids=ids, rest=rest, obstacles=obstacles,
+        boundary=program.laws.boundary,
     )  # fmt: skip
     return Held(program, state)
 
@@ -121,7 +122,7 @@ class Runner:
     def program_for(
         self, old: Program | None, setup: Setup, params: Params, kernel: str
     ) -> Program:
-        """A program for `setup`: `old` where its arrays have the right size.
+        """A program for `setup`: `old` where its arrays have the right size, and it does the same.
 
         Raises `ParameterError` where there is no memory for it.
         """

@@ -184,18 +184,30 @@ def rod_area(params: Params) -> float:
     return 2 * params.radius * params.length + math.pi * params.radius**2
 
 
+def space_area(space_size: float, boundary: str) -> float:
+    """The area that rods have: L², in a circle π L²/4."""
+    return space_size**2 * (math.pi / 4 if boundary == "circle" else 1)
+
+
 def packing_fraction(setup: Setup, params: Params) -> float:
-    """φ = N A / L²."""
-    return setup.rods * rod_area(params) / params.space_size**2
+    """φ = N A / L², in a circle N A / (π L²/4)."""
+    return setup.rods * rod_area(params) / space_area(params.space_size, setup.boundary)
 
 
-def space_size_for(rods: int, packing_fraction: float, params: Params) -> float:
-    """The side of the box in which `rods` rods have the given packing fraction."""
-    return math.sqrt(rods * rod_area(params) / packing_fraction)
+def space_size_for(
+    rods: int, packing_fraction: float, params: Params, boundary: str = "periodic"
+) -> float:
+    """The `space_size` at which `rods` rods have the given packing fraction."""
+    return math.sqrt(rods * rod_area(params) / packing_fraction / space_area(1.0, boundary))
 
 
-def smallest_space_size(params: Params) -> float:
-    """The least side for which the minimum image is unique: 2 (ℓ + max(2R, sensing_range))."""
+def smallest_space_size(params: Params, boundary: str = "periodic") -> float:
+    """The least side for which the minimum image is unique: 2 (ℓ + max(2R, sensing_range)).
+
+    Within walls ℓ + 4R, which leaves a rod room to turn.
+    """
+    if boundary != "periodic":
+        return params.length + 4 * params.radius
     return 2 * (params.length + max(2 * params.radius, params.sensing_range))
 
 
@@ -231,7 +243,8 @@ def derived(setup: Setup, params: Params) -> tuple[Derived, ...]:
     turn = params.T_prop / drag_of(params, setup.drag).turning
     softness = abs(params.F_prop) / 2 / (params.k_cc * width) if params.k_cc > 0 else math.inf
     return (
-        Derived("packing_fraction", "φ", "", packing_fraction(setup, params), "N A / L²"),
+        Derived("packing_fraction", "φ", "", packing_fraction(setup, params),
+                "N A / L²; in a circle of the diameter L: N A / (π L²/4)"),
         Derived("aspect_ratio", "", "", aspect_ratio(params), "(ℓ + 2R) / 2R"),
         Derived("effective_force", "F_eff", "f", params.F_prop / 2,
                 "thrust of a fully active rod, F/2"),
@@ -266,16 +279,18 @@ def check(setup: Setup, params: Params) -> None:
             "radius", params.radius, f"is too thin for a length of {params.length:g}",
             f"Choose at least {THINNEST * params.length / 2:.3g}.",
         )  # fmt: skip
-    least = smallest_space_size(params)
+    least = smallest_space_size(params, setup.boundary)
     if params.space_size < least:
         raise ParameterError(
             "space_size", params.space_size, "is too small for these rods",
             f"Twice length + the larger of 2 radius and sensing_range is {least:g}: choose a box "
-            "of at least that, or shorter rods or a shorter sensing_range.",
+            "of at least that, or shorter rods or a shorter sensing_range."
+            if setup.boundary == "periodic" else
+            f"length + 4 radius is {least:g}: choose at least that, or shorter rods.",
         )  # fmt: skip
     phi = packing_fraction(setup, params)
     if phi > MAX_PACKING_FRACTION:
-        fits = space_size_for(setup.rods, 0.8, params)
+        fits = space_size_for(setup.rods, 0.8, params, setup.boundary)
         raise ParameterError(
             "rods", setup.rods, f"do not fit: the packing fraction would be {phi:.2f}",
             f"Take fewer rods, or a space_size of {fits:.4g} for 0.8.",

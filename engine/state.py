@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 from numpy.typing import ArrayLike
 
+from engine.boundary import PERIODIC, folded, random_rods
 from engine.capacity import FIRST_SKIN, Capacity
 from engine.obstacle import MOST_OBSTACLES, Obstacle, table
 from engine.params import Params, Setup
@@ -53,7 +54,8 @@ class State(NamedTuple):
     the resolution of float32. `id` (N,) names each rod for good, `row` (N,) is its row in a
     snapshot; the order of the arrays is that of the latest neighbour list. `step` and `seed` number
     the random draws. The first `obstacle_count` rows of `obstacles` are x, y, half width, half
-    height and radius of each.
+    height and radius of each. `elapsed` (2,) is the sum of all steps of adaptive length since rods
+    were placed, and what rounding left of it.
     """
 
     pos: Float[Array, "rods 2"]
@@ -68,6 +70,7 @@ class State(NamedTuple):
     seed: UInt32[Array, ""]
     obstacles: Float[Array, "places 5"]
     obstacle_count: Int[Array, ""]
+    elapsed: Float[Array, "2"]
     neighbours: NeighbourList | None
 
 
@@ -94,8 +97,7 @@ def alive(state: State) -> Bool[Array, "rods"]:
 def random_start(setup: Setup, params: Params, seed: int) -> Start:
     """Rods at random places and angles; they overlap, so relax them before the first frame."""
     rng = np.random.default_rng(seed)
-    pos = rng.uniform(0, params.space_size, (setup.rods, 2))
-    theta = rng.uniform(-math.pi, math.pi, setup.rods)
+    pos, theta = random_rods(rng, setup.rods, params, setup.boundary)
     return Start(pos, theta, np.zeros(setup.rods))
 
 
@@ -107,7 +109,7 @@ def start_activity(setup: Setup, params: Params, pos: np.ndarray) -> np.ndarray:
     return np.full(len(pos), float(setup.start_activity == "all"), np.float32)
 
 
-def checked(start: Start, params: Params) -> Start:
+def checked(start: Start, params: Params, boundary: str = PERIODIC) -> Start:
     """`start` in float32; see `start_from`, which it also raises the errors of.
 
     Raises `ParameterError` too for a step, a time or ids that no run has.
@@ -117,7 +119,7 @@ def checked(start: Start, params: Params) -> Start:
         raise ParameterError("step", step, "is not possible", "Give a whole number, at least 0.")
     if not isinstance(time, int | float | np.number) or not 0 <= time < math.inf:
         raise ParameterError("time", time, "is not possible", "Give a number of at least 0.")
-    found = start_from(start.pos, start.theta, start.activity, params)
+    found = start_from(start.pos, start.theta, start.activity, params, boundary)
     return replace(found, step=int(step), time=float(time), ids=_checked_ids(start.ids, found))
 
 
@@ -136,11 +138,18 @@ def _checked_ids(ids: np.ndarray | None, start: Start) -> np.ndarray | None:
     return ids.astype(np.int32)
 
 
-def start_from(pos: ArrayLike, theta: ArrayLike, activity: ArrayLike, params: Params) -> Start:
+def start_from(
+    pos: ArrayLike,
+    theta: ArrayLike,
+    activity: ArrayLike,
+    params: Params,
+    boundary: str = PERIODIC,
+) -> Start:
     """A start in float32, its positions folded into [0, L)² and its angles into [-π, π].
 
     One rod may come without its axis, and one activity stands for all. Raises `ParameterError` for
-    arrays whose shapes disagree, that are no numbers of float32, or whose activity leaves [0, 1].
+    arrays whose shapes disagree, that are no numbers of float32, or whose activity leaves [0, 1],
+    and for centres beyond a wall.
     """
     try:
         pos, theta, activity = (np.array(a, np.float64) for a in (pos, theta, activity))
@@ -170,14 +179,12 @@ def start_from(pos: ArrayLike, theta: ArrayLike, activity: ArrayLike, params: Pa
         raise ParameterError(
             "start", float(outside[0]), "is not possible as an activity", "Give 0 to 1."
         )
-    box = np.float32(params.space_size)
-    folded = np.mod(pos, np.float64(box)).astype(np.float32)
-    folded[folded >= box] = 0
+    places = folded(pos, params, boundary)
     # Folded before it is rounded, since float32 knows 2,000 rad to 1e-4 only. Angles of our own
     # states pass π by a rounding, and must come back with the same bits.
     far = np.abs(theta) > math.pi + 1e-6
     theta[far] = np.arctan2(np.sin(theta[far]), np.cos(theta[far]))
-    return Start(folded, theta.astype(np.float32), activity.astype(np.float32))
+    return Start(places, theta.astype(np.float32), activity.astype(np.float32))
 
 
 def to_device(
@@ -191,13 +198,14 @@ def to_device(
     ids: np.ndarray | None = None,
     rest: np.ndarray | None = None,
     obstacles: Sequence[Obstacle] = (),
+    boundary: str = PERIODIC,
 ) -> State:
     """`start` as a `State` on the default device, with room for `capacity`.
 
     `listed` adds a neighbour list, not built yet. `ids` (N,) are 0 … N - 1 and `rest` (N, 3) is 0
     where not given. Raises `ParameterError` as `checked` does.
     """
-    start = checked(start, params)
+    start = checked(start, params, boundary)
     n, size = len(start.theta), capacity.rods
 
     def padded(array: np.ndarray) -> np.ndarray:
@@ -210,7 +218,7 @@ def to_device(
         np.zeros((size, 3), np.float32) if rest is None else padded(np.asarray(rest, np.float32)),
         row if ids is None else padded(np.asarray(ids, np.int32)), row, np.int32(n),
         np.uint32(step % 2**32), np.uint32(seed % 2**32),
-        *obstacle_arrays(obstacles),
+        *obstacle_arrays(obstacles), np.zeros(2, np.float32),
         _no_list(capacity, FIRST_SKIN * 2 * params.radius) if listed else None,
     ]  # fmt: skip
     return jax.device_put(State(*host))
@@ -264,7 +272,7 @@ def state_shapes(capacity: Capacity, *, listed: bool) -> State:
         real(size, 2), real(size), real(size, 2), real(size), real(size, 3), whole(size),
         whole(size), whole(),
         whole(of=np.uint32), whole(of=np.uint32), real(MOST_OBSTACLES, 5), whole(),
-        neighbours if listed else None,
+        real(2), neighbours if listed else None,
     )  # fmt: skip
 
 

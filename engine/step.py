@@ -6,6 +6,7 @@ Everything is synchronous: forces, sensing and thrust all read the state at time
 
 import dataclasses
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -28,11 +29,15 @@ from engine.observables import Observables, observe
 from engine.params import GIVEN, Laws, Params, Physics
 from engine.state import Batch, State, alive
 from engine.surroundings import external
+from engine.walls import held
 
 PARAM_NAMES = tuple(f.name for f in dataclasses.fields(Params))
 
 # The share of a body width that a rod's tip may advance in one relaxation step.
 RELAX_MOVE = 0.1
+# The same for a step of adaptive length: twenty times what a free rod goes in the largest safe step
+# at q = 0.1, the softest that is trusted, and a tenth of what is refused.
+ADAPTIVE_MOVE = 0.1
 
 
 # The values of Params in the order of its fields. Scalars, not one vector: XLA's CPU backend would
@@ -86,7 +91,7 @@ def activation(
 
 
 def update_activity(
-    activity: Float[Array, "rods"], target: Float[Array, "rods"], params: Params
+    activity: Float[Array, "rods"], target: Float[Array, "rods"], params: Physics
 ) -> Float[Array, "rods"]:
     """`activity` relaxed towards `target` with the memory `tau_a`; at once for `tau_a` = 0."""
     memory = jnp.where(
@@ -95,7 +100,7 @@ def update_activity(
     return target + (activity - target) * memory
 
 
-def propulsion(rods: Rod, params: Params) -> tuple[Float[Array, "rods 2"], Float[Array, "rods"]]:
+def propulsion(rods: Rod, params: Physics) -> tuple[Float[Array, "rods 2"], Float[Array, "rods"]]:
     """Thrust (N, 2) and torque (N,) of active rods.
 
     F_prop · activity · (p - pos)/ℓ = ½ F_prop · activity · û, and T_prop · activity.
@@ -119,9 +124,11 @@ def update_velocity(
 
 
 def update_position(
-    state: State, move: Float[Array, "rods 2"], turn: Float[Array, "rods"], params: Params
+    state: State, move: Float[Array, "rods 2"], turn: Float[Array, "rods"], params: Physics
 ) -> tuple[Float[Array, "rods 2"], Float[Array, "rods"], Float[Array, "rods 3"]]:
-    """Positions and angles after one explicit Euler step, wrapped, and what rounding left of them.
+    """Positions and angles after one explicit Euler step, and what rounding left of them.
+
+    Positions are wrapped, or held within walls.
 
     What the addition of `move` and `turn` loses in float32 is kept and added in the next step
     (Kahan's sum), so a rod slower than the resolution of its place still travels at its speed.
@@ -130,8 +137,13 @@ def update_position(
     wanted = jnp.concatenate([move, turn[:, None]], axis=1) + state.rest
     moved = now + wanted
     rest = wanted - (moved - now)
-    pos, lost = wrap_position(moved[:, :2], params.space_size)
-    return pos, wrap_angle(moved[:, 2]), rest.at[:, :2].add(lost)
+    if params.periodic:
+        pos, lost = wrap_position(moved[:, :2], params.space_size)
+        return pos, wrap_angle(moved[:, 2]), rest.at[:, :2].add(lost)
+    # An empty place is where no wall looks for it.
+    pos = jnp.where(alive(state)[:, None], held(moved[:, :2], params), moved[:, :2])
+    rest = rest.at[:, :2].set(jnp.where(pos == moved[:, :2], rest[:, :2], 0))
+    return pos, wrap_angle(moved[:, 2]), rest
 
 
 def tumble(
@@ -148,15 +160,45 @@ def speed(motion: Motion) -> Float[Array, "rods"]:
     return jnp.sqrt(x * x + y * y)
 
 
-def tip_moves(motion: Motion, params: Params) -> Float[Array, "rods"]:
+def step_length(motion: Motion, params: Physics) -> Number:
+    """`dt`; where it is adaptive, less if a tip would go farther than ADAPTIVE_MOVE body widths.
+
+    It (ours) follows from the motion at this moment alone, without noise: neither K nor a clock
+    decides it, and noise is drawn for a step whose length does not depend on the draw.
+    """
+    if params.time_step == "fixed":
+        return params.dt
+    farthest = jnp.max(tip_moves(motion, params))
+    return params.dt * jnp.minimum(
+        1, ADAPTIVE_MOVE * 2 * params.radius / jnp.maximum(farthest, 1e-30)
+    )
+
+
+def later(elapsed: Float[Array, "2"], dt: Number) -> Float[Array, "2"]:
+    """The sum of steps so far and what rounding left of it, one step later (Kahan's sum)."""
+    add = dt + elapsed[1]
+    total = elapsed[0] + add
+    return jnp.stack([total, add - (total - elapsed[0])])
+
+
+def tip_moves(motion: Motion, params: Physics) -> Float[Array, "rods"]:
     """How far the fastest tip of each rod would go in one step."""
     return (speed(motion) + 0.5 * params.length * jnp.abs(motion.angular)) * params.dt
+
+
+def surrounding(
+    state: State, rods: Rod, params: Physics
+) -> tuple[Float[Array, "rods 2"], Float[Array, "rods"]]:
+    """Force and torque that no rod exerts, on those places of `state` that hold a rod."""
+    there = alive(state)
+    force, torque = external(rods, state.obstacles, state.obstacle_count, params)
+    return jnp.where(there[:, None], force, 0), jnp.where(there, torque, 0)
 
 
 def one_timestep(
     state: State, params: Physics, kernel: Kernel, most_move: Float[Array, ""]
 ) -> tuple[State, Motion]:
-    """The state one `dt` later, and the motion without noise that led there.
+    """The state one step later, and the motion without noise that led there.
 
     A step in which a rod's tip would move by more than `most_move` is shortened for that rod:
     relaxation needs it; a run passes infinity, which changes no bit.
@@ -165,7 +207,7 @@ def one_timestep(
     with jax.named_scope("pair_sums"):
         sums = kernel(rods, state.n, params, state.neighbours)
     with jax.named_scope("surroundings"):
-        push, push_torque = external(rods, state.obstacles, state.obstacle_count, params)
+        push, push_torque = surrounding(state, rods, params)
     with jax.named_scope("propulsion"):
         thrust, thrust_torque = propulsion(rods, params)
     with jax.named_scope("velocity"):
@@ -175,6 +217,8 @@ def one_timestep(
     with jax.named_scope("limit"):
         share = jnp.minimum(1, most_move / jnp.maximum(tip_moves(motion, params), 1e-30))
         motion = Motion(motion.velocity * share[:, None], motion.angular * share)
+    with jax.named_scope("time_step"):
+        params = replace(params, dt=step_length(motion, params))
     with jax.named_scope("noise"):
         drawn = noise(state, params)
     with jax.named_scope("activity"):
@@ -191,9 +235,11 @@ def one_timestep(
         theta, rest = tumble(theta, rest, drawn)
     with jax.named_scope("directions"):
         direction = jnp.stack([jnp.cos(theta), jnp.sin(theta)], axis=1)
+        fixed = params.time_step == "fixed"
+        elapsed = state.elapsed if fixed else later(state.elapsed, params.dt)
     return state._replace(
         pos=pos, rest=rest, theta=theta, direction=direction, activity=activity,
-        step=state.step + 1,
+        step=state.step + 1, elapsed=elapsed,
     ), motion  # fmt: skip
 
 
@@ -214,10 +260,10 @@ class ListReport(NamedTuple):
 class Report(NamedTuple):
     """What leaves a batch of steps besides the state.
 
-    `rods` (N, 4): x, y, theta, activity, in order of `row`. `steps_done` is less than K where a
-    step had to be refused (`ok` is false): the state is then the last good one, and `largest_move`
-    and `worst_row` tell of the refused step. It is also less where a neighbour list outgrew its
-    capacity; `neighbours` tells of that.
+    `rods` (N, 4): x, y, theta, activity, in order of `row`. `elapsed` is that of the `State`.
+    `steps_done` is less than K where a step had to be refused (`ok` is false): the state is then
+    the last good one, and `largest_move` and `worst_row` tell of the refused step. It is also less
+    where a neighbour list outgrew its capacity; `neighbours` tells of that.
     """
 
     rods: Float[Array, "rods 4"]
@@ -226,6 +272,7 @@ class Report(NamedTuple):
     ok: Bool[Array, ""]
     largest_move: Float[Array, ""]
     worst_row: Int[Array, ""]
+    elapsed: Float[Array, "2"]
     neighbours: ListReport | None
 
 
@@ -317,12 +364,12 @@ def checked_step(
     old = batch.state
     new, motion = one_timestep(old, params, kernel, most_move)
     with jax.named_scope("check"):
-        moves = tip_moves(motion, params)
+        moves = tip_moves(motion, replace(params, dt=step_length(motion, params)))
         # NaN fails the comparison, as it must. Noise is no part of `moves`.
         ok = jnp.all(moves <= 2 * params.radius)
         ok &= jnp.isfinite(jnp.stack([*new.pos.T, new.theta, new.activity])).all()
         worst = jnp.argmax(jnp.where(jnp.isnan(moves), jnp.inf, moves))
-        changed = ("pos", "theta", "direction", "activity", "rest", "step")
+        changed = ("pos", "theta", "direction", "activity", "rest", "step", "elapsed")
         state = old._replace(
             **{name: jnp.where(ok, getattr(new, name), getattr(old, name)) for name in changed}
         )
@@ -347,4 +394,6 @@ def report(batch: Batch) -> Report:
             listed = ListReport(batch.fits, of.builds, of.skin, of.mean, of.most, of.candidates)
         observed = observe(state.direction, state.activity, batch.speed, alive(state))
     worst = state.row[batch.worst]
-    return Report(rods, observed, batch.done, batch.ok, batch.largest_move, worst, listed)
+    return Report(
+        rods, observed, batch.done, batch.ok, batch.largest_move, worst, state.elapsed, listed
+    )

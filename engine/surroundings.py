@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Forces on a rod that no rod exerts: those of obstacles, and of a hand that pushes or pulls.
+"""Forces on a rod that no rod exerts: of walls, obstacles, and a hand that pushes or pulls.
 
 An obstacle pushes as another rod does, with the contact stiffness `k_cc`: at the point of the core
 that is deepest in it, along the shortest way out, by how far the rod's surface has come in, at most
@@ -14,13 +14,11 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Complex, Float, Int
 
-from engine.geometry import Number, periodic_displacement
+from engine.geometry import Number, displacement
 from engine.interaction import Rod, Scalar, root_of_overlap
-from engine.params import Params, Physics
+from engine.params import Physics
+from engine.walls import FLAT, Push, wall_push
 
-# A point of the core counts as less deep than it is, at an end by this share of a body width, so
-# that a rod which lies flat against a wall is pushed at its middle and does not rattle.
-FLAT = 0.02
 # Half the size of an obstacle without end, in sides of the periodic box.
 ENDLESS = 4.0
 
@@ -41,14 +39,6 @@ class Wall(NamedTuple):
 Choice = Complex[Array, "..."]
 
 
-class Push(NamedTuple):
-    """Force (fx, fy) and torque on a rod."""
-
-    x: Scalar
-    y: Scalar
-    torque: Scalar
-
-
 class Way(NamedTuple):
     """How far a point is from an obstacle, negative inside, and the unit vector out of it."""
 
@@ -64,9 +54,9 @@ class Contact(NamedTuple):
     way: Way
 
 
-def way_out(x: Scalar, y: Scalar, wall: Wall, space_size: Number) -> Way:
+def way_out(x: Scalar, y: Scalar, wall: Wall, params: Physics) -> Way:
     """From the point that lies at (x, y) from the obstacle's centre, in its nearest image."""
-    x, y = periodic_displacement(x, space_size), periodic_displacement(y, space_size)
+    x, y = displacement(x, params), displacement(y, params)
     out_x, out_y = jnp.abs(x) - wall.half_width, jnp.abs(y) - wall.half_height
     sideways = out_x > out_y
     inside = jnp.maximum(out_x, out_y) <= 0
@@ -81,33 +71,33 @@ def way_out(x: Scalar, y: Scalar, wall: Wall, space_size: Number) -> Way:
     )
 
 
-def beside(x: Scalar, y: Scalar, rod: Rod, wall: Wall, bend: Number, params: Params) -> Contact:
+def beside(x: Scalar, y: Scalar, rod: Rod, wall: Wall, bend: Number, params: Physics) -> Contact:
     """Where an obstacle touches a rod whose core does not cross its rectangle.
 
     At the s that minimises the distance from it plus `bend` s². Both are convex along a line, so
     that is at an end of the core, beside a corner, or where the distance from a side falls as fast
     as the other term rises: the least of these ten is the one.
     """
-    box, half = params.space_size, 0.5 * params.length
+    half = 0.5 * params.length
 
     def nearer(k: Int[Array, ""], best: Choice) -> Choice:
         # Two ends, then where distances from the sides fall so, then corners.
         first, odd = (k & 2) == 2, (k & 1) == 1
         side, other = jnp.where(odd, 1.0, -1.0), jnp.where(first, -1.0, 1.0)
-        corner_x = periodic_displacement(side * wall.half_width - x, box) * rod.cos
-        corner_y = periodic_displacement(other * wall.half_height - y, box) * rod.sin
+        corner_x = displacement(side * wall.half_width - x, params) * rod.cos
+        corner_y = displacement(other * wall.half_height - y, params) * rod.sin
         level = jnp.where(first, rod.cos, rod.sin) * (side / (2 * bend))
         s = jnp.where(k < 2, side * half, jnp.where(k < 6, level, corner_x + corner_y))
         s = jnp.clip(s, -half, half)
-        way = way_out(x + s * rod.cos, y + s * rod.sin, wall, box)
+        way = way_out(x + s * rod.cos, y + s * rod.sin, wall, params)
         value = way.distance + bend * s * s
         return jnp.where(value < best.real, lax.complex(value, s), best)
 
     s = lax.fori_loop(0, 10, nearer, _none(x), unroll=_at_once()).imag
-    return Contact(s, way_out(x + s * rod.cos, y + s * rod.sin, wall, box))
+    return Contact(s, way_out(x + s * rod.cos, y + s * rod.sin, wall, params))
 
 
-def across(x: Scalar, y: Scalar, rod: Rod, wall: Wall, bend: Number, params: Params) -> Contact:
+def across(x: Scalar, y: Scalar, rod: Rod, wall: Wall, bend: Number, params: Physics) -> Contact:
     """The same for a core that crosses the rectangle: out of the side that is nearest to all of it.
 
     So a rod on which an obstacle was put finds one way out.
@@ -151,7 +141,7 @@ def _at_once() -> bool:
     return jax.default_backend() != "cpu"
 
 
-def crosses(x: Scalar, y: Scalar, rod: Rod, wall: Wall, params: Params) -> Bool[Array, "..."]:
+def crosses(x: Scalar, y: Scalar, rod: Rod, wall: Wall, params: Physics) -> Bool[Array, "..."]:
     """Whether a core crosses the rectangle: no line along a side or the core parts them."""
     half = 0.5 * params.length
     cos, sin = jnp.abs(rod.cos), jnp.abs(rod.sin)
@@ -170,8 +160,8 @@ def obstacle_push(rod: Rod, wall: Wall, params: Physics) -> Push:
         for half in (wall.half_width, wall.half_height)
     )
     wall = wall._replace(half_width=half_width, half_height=half_height)
-    x = periodic_displacement(rod.x - wall.x, box)
-    y = periodic_displacement(rod.y - wall.y, box)
+    x = displacement(rod.x - wall.x, params)
+    y = displacement(rod.y - wall.y, params)
     bend = 4 * FLAT * width / (params.length * params.length)
     where = crosses(x, y, rod, wall, params)
     contact = jax.tree.map(
@@ -186,14 +176,14 @@ def obstacle_push(rod: Rod, wall: Wall, params: Physics) -> Push:
     return Push(force_x, force_y, contact.s * (rod.cos * force_y - rod.sin * force_x))
 
 
-def hand_push(rods: Rod, params: Params) -> Push:
+def hand_push(rods: Rod, params: Physics) -> Push:
     """A hand at (push_x, push_y) pushes rods' centres away, or pulls for `push_force` below 0.
 
     4 push_force q (1 - q) at the distance q push_range, so at most push_force, and 0 at the hand.
     """
-    box, within = params.space_size, params.push_range
-    x = periodic_displacement(rods.x - params.push_x, box)
-    y = periodic_displacement(rods.y - params.push_y, box)
+    within = params.push_range
+    x = displacement(rods.x - params.push_x, params)
+    y = displacement(rods.y - params.push_y, params)
     part = jnp.sqrt(x * x + y * y) / within
     # Times the unit vector (x, y) / (q push_range).
     per_length = 4 * params.push_force * jnp.maximum(1 - part, 0) / within
@@ -203,9 +193,9 @@ def hand_push(rods: Rod, params: Params) -> Push:
 def external(
     rods: Rod, obstacles: Float[Array, "places 5"], count: Int[Array, ""], params: Physics
 ) -> tuple[Float[Array, "rods 2"], Float[Array, "rods"]]:
-    """Force (N, 2) and torque (N,) of the hand and the first `count` obstacles on each rod.
+    """Force (N, 2) and torque (N,) of walls, hand and the first `count` obstacles on each rod.
 
-    Without either this costs next to nothing.
+    Without any of them this costs next to nothing.
     """
     zero = jnp.zeros_like(rods.x)
     begin = lax.cond(
@@ -216,8 +206,13 @@ def external(
 
     def add(number: Int[Array, ""], total: Push) -> Push:
         wall = Wall(*obstacles[number])
-        push = obstacle_push(rods, wall, params)
-        return Push(*(a + b for a, b in zip(total, push, strict=True)))
+        return _sum(total, obstacle_push(rods, wall, params))
 
+    if not params.periodic:
+        begin = _sum(begin, wall_push(rods, params))
     total = lax.fori_loop(0, count, add, begin)
     return jnp.stack([total.x, total.y], axis=1), total.torque
+
+
+def _sum(one: Push, other: Push) -> Push:
+    return Push(*(a + b for a, b in zip(one, other, strict=True)))

@@ -15,12 +15,12 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from engine.geometry import closest_points, periodic_displacement
+from engine.geometry import closest_points, displacement
 from engine.kernels.cells import LENGTH, Runs, candidate, grid_for, in_order, runs_near
 from engine.kernels.gather import gather, inverse
 from engine.kernels.neighbours import cutoff, made_for
 from engine.kernels.skin import next_skin
-from engine.params import Params
+from engine.params import Physics
 from engine.state import NeighbourList, State
 
 # The regularisation with which the distance of two cores is taken here: as good as none, so that
@@ -45,7 +45,7 @@ class Tried(NamedTuple):
     found: Int[Array, "rods"]
 
 
-def with_list(state: State, params: Params, words: int) -> tuple[State, Bool[Array, ""]]:
+def with_list(state: State, params: Physics, words: int) -> tuple[State, Bool[Array, ""]]:
     """`state` in a new order with a new list, and whether that list fits the capacities.
 
     Where it does not fit only `most` and `candidates` of the list are new, which tell what would;
@@ -84,7 +84,7 @@ def with_list(state: State, params: Params, words: int) -> tuple[State, Bool[Arr
 
 
 def _tried(
-    rods: Rods, runs: Runs, within: Array, skin: Array, params: Params, words: int, chunks: int
+    rods: Rods, runs: Runs, within: Array, skin: Array, params: Physics, words: int, chunks: int
 ) -> Tried:
     """Every candidate of every rod tried, as far as `words` hold them.
 
@@ -121,20 +121,22 @@ def _tried(
 
 
 def _is_near(
-    main: Rods, neighb: Rods, within: Array, skin: Array, params: Params
+    main: Rods, neighb: Rods, within: Array, skin: Array, params: Physics
 ) -> Bool[Array, "rods"]:
     """Whether the cores of two rods are nearer than `within`, or soon may be.
 
     A pair near the place where its shortest image changes is kept as well: the other image may be
     the near one before the list is built again.
     """
-    dx = periodic_displacement(main[0] - neighb[0], params.space_size)
-    dy = periodic_displacement(main[1] - neighb[1], params.space_size)
+    dx = displacement(main[0] - neighb[0], params)
+    dy = displacement(main[1] - neighb[1], params)
     at = closest_points(
         dx, dy, *main[2:], *neighb[2:], length=params.length, epsilon=SEARCH_EPSILON
     )
-    flips = jnp.maximum(jnp.abs(dx), jnp.abs(dy)) > 0.5 * params.space_size - skin
-    return (at.x * at.x + at.y * at.y < within * within) | flips
+    near = at.x * at.x + at.y * at.y < within * within
+    if not params.periodic:
+        return near
+    return near | (jnp.maximum(jnp.abs(dx), jnp.abs(dy)) > 0.5 * params.space_size - skin)
 
 
 def _by_count(count: Int[Array, "rods"], chunks: int, slots: int) -> Int[Array, "rods"]:

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Complex, Float, Int
 
-from engine.geometry import periodic_displacement, wrap_angle
+from engine.geometry import displacement, wrap_angle
 from engine.interaction import Rod, single_pair_interaction
 from engine.kernels.gather import gather
 from engine.kernels.sums import PairSums
@@ -51,14 +51,14 @@ def is_current(
     neighbours: NeighbourList,
     pos: Float[Array, "rods 2"],
     theta: Float[Array, "rods"],
-    params: Params,
+    params: Physics,
 ) -> Bool[Array, ""]:
     """Whether the list still holds every pair in reach.
 
     Not once the range, the rods' length or the box has changed, nor once any point of a rod may
     have moved by half the skin; NaN, which stands for no list, fails every comparison.
     """
-    shift = periodic_displacement(pos - neighbours.pos, params.space_size)
+    shift = displacement(pos - neighbours.pos, params)
     turn = jnp.abs(wrap_angle(theta - neighbours.theta))
     x, y = shift.T
     moved = jnp.sqrt(x * x + y * y) + 0.5 * params.length * turn

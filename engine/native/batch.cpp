@@ -2,6 +2,7 @@
 #include "batch.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -57,6 +58,27 @@ Outcome together(const std::vector<Outcome>& parts) {
   return all;
 }
 
+// The share of a body width that a tip may advance in a step of adaptive length, as in step.py.
+constexpr float ADAPTIVE_MOVE = 0.1f;
+
+// dt, or less where a tip would go farther; NaN stays NaN.
+float step_length(const Physics& params, float largest_move) {
+  const float share = ADAPTIVE_MOVE * 2 * params.radius / std::max(1e-30f, largest_move);
+  return params.dt * (share > 1 ? 1 : share);
+}
+
+// The probability within a share of a step of what has the given one within all of it.
+float chance_within(float share, float chance) {
+  return -std::expm1(std::log1p(-chance) * share);
+}
+
+// The sum of steps and what rounding left of it, one step later.
+void later(float* elapsed, float dt) {
+  const float add = dt + elapsed[1], total = elapsed[0] + add;
+  elapsed[1] = add - (total - elapsed[0]);
+  elapsed[0] = total;
+}
+
 }  // namespace
 
 Result advance(const Target& target, const Physics& params, const State& state, int32_t K,
@@ -66,6 +88,7 @@ Result advance(const Target& target, const Physics& params, const State& state, 
   Workspace workspace(state, crew);
   std::vector<Outcome> outcomes(parts_of(state));
   bool current = is_current(target, params, state, workspace, crew);
+  Physics now = params;
   while (result.done < K) {
     if (!current && !build_list(target, params, state, workspace, crew)) {
       result.fits = false;
@@ -75,12 +98,24 @@ Result advance(const Target& target, const Physics& params, const State& state, 
     const Obstacles obstacles{reinterpret_cast<const Obstacle*>(state.obstacles),
                               *state.obstacle_count};
     const List list = workspace.list();
-    crew.run(parts_of(state), [&](int64_t part) {
-      const Blocks blocks(state, part);
-      outcomes[part] = target.step(params, workspace.now(), workspace.next(), list, draw, obstacles,
-                                   most_move, *state.n, blocks.begin, blocks.end);
-    });
-    const Outcome outcome = together(outcomes);
+    const auto step = [&] {
+      crew.run(parts_of(state), [&](int64_t part) {
+        const Blocks blocks(state, part);
+        outcomes[part] = target.step(now, workspace.now(), workspace.next(), list, draw, obstacles,
+                                     most_move, *state.n, blocks.begin, blocks.end);
+      });
+      return together(outcomes);
+    };
+    now.dt = params.dt, now.tumble_chance = params.tumble_chance;
+    Outcome outcome = step();
+    if (params.laws.adaptive) {
+      now.dt = step_length(params, outcome.largest_move);
+      // How fast rods are does not depend on the length of the step: once more is enough.
+      if (now.dt != params.dt) {
+        now.tumble_chance = chance_within(now.dt / params.dt, params.tumble_chance);
+        outcome = step();
+      }
+    }
     result.ok = outcome.good;
     result.largest_move = outcome.largest_move, result.worst = outcome.worst;
     if (!result.ok) break;
@@ -89,6 +124,7 @@ Result advance(const Target& target, const Physics& params, const State& state, 
     workspace.turn();
     ++result.done;
     ++*state.step;
+    if (params.laws.adaptive) later(state.elapsed, now.dt);
     *state.age += *state.age < std::numeric_limits<int32_t>::max();
   }
   workspace.save();

@@ -17,6 +17,7 @@ struct State {
   uint32_t *step, *seed;
   float* obstacles;
   int32_t* obstacle_count;
+  float* elapsed;
   int32_t *table, *used;
   float *list_pos, *list_theta, *made_for, *skin;
   int32_t *age, *builds;

@@ -71,7 +71,7 @@ class Taken {
 using Arguments = Taken<ffi::RemainingArgs>;
 using Results = Taken<ffi::RemainingRets>;
 
-constexpr size_t STATE_ARRAYS = 23, TABLE = 12;
+constexpr size_t STATE_ARRAYS = 24, TABLE = 13;
 
 template <class Buffers>
 State state_in(Taken<Buffers>& taken) {
@@ -91,6 +91,7 @@ State state_in(Taken<Buffers>& taken) {
   state.seed = taken.template array<ffi::U32>({});
   state.obstacles = taken.template array<ffi::F32>({MOST_OBSTACLES, OBSTACLE_NUMBERS});
   state.obstacle_count = taken.template array<ffi::S32>({});
+  state.elapsed = taken.template array<ffi::F32>({2});
   state.table = taken.template array<ffi::S32>({size / BLOCK, slots, BLOCK});
   state.used = taken.template array<ffi::S32>({size / BLOCK});
   state.list_pos = taken.template array<ffi::F32>({size, 2});
@@ -112,6 +113,8 @@ class How {
     laws_.hertz = chosen("contact", {"hooke", "hertz"});
     laws_.falling = chosen("activation", {"rising", "falling"});
     laws_.noise_of_active = chosen("noise_of", {"all", "active"});
+    laws_.boundary = static_cast<Boundary>(chosen("boundary", {"periodic", "walls", "circle"}));
+    laws_.adaptive = chosen("time_step", {"fixed", "adaptive"});
     chosen("drag", {"isotropic", "anisotropic"});  // the numbers follow from it
     // Of a law that is not known here, every choice but one would be computed wrongly.
     if (attributes_.size() != OTHERS + known_)

@@ -8,7 +8,7 @@
 namespace bacsim {
 namespace BACSIM_TARGET {
 
-// Constants of a pair. Plain numbers: the compiler keeps the vectors of them in registers.
+// Constants of a pair; `per_box` is 0 where there are walls. Plain numbers: the compiler keeps the vectors of them in registers.
 struct Pair {
   float box, per_box, half, epsilon, epsilon_square, shrink, width, width_squared, per_width, k,
       range_squared, w_d, w_a;
@@ -16,7 +16,7 @@ struct Pair {
 
   explicit Pair(const Physics& p)
       : box(p.space_size),
-        per_box(1 / p.space_size),
+        per_box(p.per_box()),
         half(0.5f * p.length),
         epsilon(p.epsilon),
         epsilon_square(p.epsilon * (2 + p.epsilon)),

@@ -27,15 +27,23 @@ struct Params {
   float epsilon, per_drag_along, per_drag_across, per_turning_drag, tumble_chance;
 };
 
+// What is at the edge, in the order of the choices in engine/params.py.
+enum class Boundary { periodic, walls, circle };
+
 // Which laws the model follows, see `Laws` in engine/params.py; false stands for the first choice.
 // That of drag is in the numbers above.
 struct Laws {
-  bool hertz, falling, noise_of_active;
+  bool hertz, falling, noise_of_active, adaptive;
+  Boundary boundary;
 };
 
 // All that the equations read.
 struct Physics : Params {
   Laws laws;
+
+  bool periodic() const { return laws.boundary == Boundary::periodic; }
+  // Of the side of the box. 0 within walls: then nothing is ever moved by a side.
+  float per_box() const { return periodic() ? 1 / space_size : 0; }
 };
 
 // Place and direction of a rod, which pairs read together.

@@ -146,6 +146,29 @@ Moved moved(Float now, Float by, Float rest, const Motion& motion) {
   return {where(outside, Float{}, wrapped), left};
 }
 
+// Puts the centres of rods that would be beyond a wall back to it.
+void hold(const Physics& params, Float* x, Float* y) {
+  const float middle = 0.5f * params.space_size, last = params.space_size * 0.99999994f;
+  if (params.laws.boundary == Boundary::circle) {
+    const Float away_x = *x - middle, away_y = *y - middle;
+    const Float out = root(away_x * away_x + away_y * away_y);
+    const Float by = middle / out;
+    *x = where(out > middle, middle + away_x * by, *x);
+    *y = where(out > middle, middle + away_y * by, *y);
+  }
+  const auto within = [last](Float at) {
+    return where(at < 0.0f, Float{}, where(at > last, all(last), at));
+  };
+  *x = within(*x), *y = within(*y);
+}
+
+// A coordinate after one step, before a wall holds it.
+Moved gone(Float now, Float by, Float rest) {
+  const Float wanted = by + rest;
+  const Float there = now + wanted;
+  return {there, wanted - (there - now)};
+}
+
 Moved turned(Float now, Float by, Float rest) {
   const Float wanted = by + rest;
   const Float there = now + wanted;
@@ -158,7 +181,7 @@ bool finite(Float value) { return !any(value - value != 0.0f); }
 // Whether no point of rods at (x, y, theta) has moved by more than half the skin.
 bool still_listed(const Physics& params, const List& list, Float x, Float y, Float theta,
                   int64_t first) {
-  const float box = params.space_size, per_box = 1 / box;
+  const float box = params.space_size, per_box = params.per_box();
   const Float dx = x - load<Float>(list.x + first), dy = y - load<Float>(list.y + first);
   const Float mx = dx - box * nearest(dx * per_box), my = dy - box * nearest(dy * per_box);
   const Float turn = theta - load<Float>(list.theta + first);
@@ -197,8 +220,9 @@ void step_of(const Physics& params, const Pair& pair, const Motion& motion,
              const Surroundings& surroundings, const Rods& from, const Rods& to, const List& list,
              const Draw& draw, int32_t count, int64_t first, Outcome& outcome, Tally& tally) {
   const Four at = places(from.place + first);
+  const Int alive = counting() + (int32_t)first < count;
   Total sums = sums_of(pair, from, at, list, first);
-  if (surroundings.any()) surroundings.add(at, sums);
+  if (surroundings.any()) surroundings.add(at, alive, sums);
   const Float before = load<Float>(from.activity + first);
   const Float thrust = motion.thrust * before;
   const Float fx = sums.force_x + thrust * at.c, fy = sums.force_y + thrust * at.d;
@@ -215,10 +239,20 @@ void step_of(const Physics& params, const Pair& pair, const Motion& motion,
     vx *= share, vy *= share, angular *= share, speed *= share, move *= share;
   }
 
-  const Int alive = counting() + (int32_t)first < count;
   const Noise noise = noise_of(motion, draw, before, alive, first);
-  const Moved x = moved(at.a, vx * motion.dt + noise.x, load<Float>(from.rest_x + first), motion);
-  const Moved y = moved(at.b, vy * motion.dt + noise.y, load<Float>(from.rest_y + first), motion);
+  const Float by_x = vx * motion.dt + noise.x, by_y = vy * motion.dt + noise.y;
+  const Float rest_x = load<Float>(from.rest_x + first), rest_y = load<Float>(from.rest_y + first);
+  Moved x, y;
+  if (params.periodic()) {
+    x = moved(at.a, by_x, rest_x, motion), y = moved(at.b, by_y, rest_y, motion);
+  } else {
+    x = gone(at.a, by_x, rest_x), y = gone(at.b, by_y, rest_y);
+    Float held_x = x.to, held_y = y.to;
+    hold(params, &held_x, &held_y);
+    held_x = where(alive, held_x, x.to), held_y = where(alive, held_y, y.to);
+    x = {held_x, where(held_x == x.to, x.rest, Float{})};
+    y = {held_y, where(held_y == y.to, y.rest, Float{})};
+  }
   Moved theta = turned(load<Float>(from.theta + first), angular * motion.dt + noise.turn,
                        load<Float>(from.rest_theta + first));
   if (motion.tumbles)
@@ -285,7 +319,7 @@ Int near(const Search& search, const Pair& pair, const Four& main, const Four& n
   const Float rx = shortest_image(main.a - neighb.a, pair.box, pair.per_box);
   const Float ry = shortest_image(main.b - neighb.b, pair.box, pair.per_box);
   const Contact at = contact_of(pair, rx, ry, main, neighb);
-  const float flip = 0.5f * pair.box - search.skin;
+  const float flip = search.params.periodic() ? 0.5f * pair.box - search.skin : __builtin_inff();
   return (at.x * at.x + at.y * at.y < search.within * search.within) |
          (maximum(absolute(rx), absolute(ry)) > flip);
 }

@@ -118,16 +118,58 @@ class Surroundings {
         hand_x_(params.push_x),
         hand_y_(params.push_y),
         per_range_(1 / params.push_range),
-        hand_(4 * params.push_force * per_range_) {}
+        hand_(4 * params.push_force * per_range_),
+        boundary_(params.laws.boundary) {}
 
-  bool any() const { return obstacles_.count || hand_ != 0; }
+  bool any() const { return obstacles_.count || hand_ != 0 || boundary_ != Boundary::periodic; }
 
-  void add(const Four& rod, Total& total) const {
-    if (hand_ != 0) add_hand(rod, total);
-    for (int32_t i = 0; i < obstacles_.count; ++i) add_obstacle(rod, obstacles_.all[i], total);
+  // Empty places are at rest.
+  void add(const Four& rod, Int alive, Total& total) const {
+    Total push{};
+    if (boundary_ == Boundary::walls) add_walls(rod, push);
+    if (boundary_ == Boundary::circle)
+      for (const float arm : {-pair_.half, pair_.half}) add_round_wall(rod, arm, push);
+    if (hand_ != 0) add_hand(rod, push);
+    for (int32_t i = 0; i < obstacles_.count; ++i) add_obstacle(rod, obstacles_.all[i], push);
+    total.force_x += where(alive, push.force_x, Float{});
+    total.force_y += where(alive, push.force_y, Float{});
+    total.torque += where(alive, push.torque, Float{});
   }
 
  private:
+  // The force on a rod whose core is so far inside of a wall.
+  Float pressed(Float depth) const {
+    const Float overlap = minimum(above_zero(radius_ - depth), all(pair_.width));
+    const Float push = pair_.k * overlap;
+    return pair_.hertz ? push * root_of_overlap(overlap * pair_.per_width) : push;
+  }
+
+  // Of four straight walls; see engine/walls.py.
+  void add_walls(const Four& rod, Total& total) const {
+    const auto pair_of_walls = [this](Float at, Float along, Float& force, Float& turn) {
+      const Float s = clamp(-along * (0.5f / bend_), all(pair_.half));
+      const Float low = pressed(at + s * along), high = pressed(pair_.box - at + s * along);
+      force += low - high;
+      turn = s * (low + high);
+    };
+    Float turn_x, turn_y;
+    pair_of_walls(rod.a, rod.c, total.force_x, turn_x);
+    pair_of_walls(rod.b, rod.d, total.force_y, turn_y);
+    total.torque += turn_y * rod.c - turn_x * rod.d;
+  }
+
+  // Of a round wall, on one end of a core.
+  void add_round_wall(const Four& rod, float arm, Total& total) const {
+    const float middle = 0.5f * pair_.box;
+    const Float x = rod.a - middle + arm * rod.c, y = rod.b - middle + arm * rod.d;
+    const Float out = root(x * x + y * y);
+    const Float inward = pressed(middle - out) / maximum(out, all(1e-20f));
+    const Float force_x = -inward * x, force_y = -inward * y;
+    total.force_x += force_x;
+    total.force_y += force_y;
+    total.torque += arm * (rod.c * force_y - rod.d * force_x);
+  }
+
   void add_hand(const Four& rod, Total& total) const {
     const Float x = shortest_image(rod.a - hand_x_, pair_.box, pair_.per_box);
     const Float y = shortest_image(rod.b - hand_y_, pair_.box, pair_.per_box);
@@ -162,6 +204,7 @@ class Surroundings {
   const Pair& pair_;
   const Obstacles& obstacles_;
   float reach_, radius_, bend_, hand_x_, hand_y_, per_range_, hand_;
+  Boundary boundary_;
 };
 
 }  // namespace BACSIM_TARGET

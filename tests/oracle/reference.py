@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.oracle import draws
+from tests.oracle import draws, walls
 
 Array = NDArray[np.float64]
 
@@ -119,6 +119,18 @@ def minimum_image(delta: Array, space_size: float) -> Array:
     return delta - space_size * np.round(delta / space_size)
 
 
+def boundary_of(params: ModelParams) -> str:
+    """What is at the edge; parameters that do not tell are those of a periodic box."""
+    return getattr(params, "boundary", "periodic")
+
+
+def between(delta: Array, params: ModelParams) -> Array:
+    """A difference of places, by the nearest image where there are images."""
+    if boundary_of(params) != "periodic":
+        return delta
+    return minimum_image(delta, params.space_size)
+
+
 def contact_points(
     r: Array, u: Array, v: Array, half_length: float, eps: float
 ) -> tuple[Array, Array]:
@@ -143,7 +155,7 @@ def pairs(state: Rods, params: ModelParams) -> Pairs:
     axis = np.stack([np.cos(state.theta), np.sin(state.theta)], axis=-1)
     u = np.broadcast_to(axis[:, None, :], (n, n, 2))
     v = np.broadcast_to(axis[None, :, :], (n, n, 2))
-    r = minimum_image(state.pos[:, None, :] - state.pos[None, :, :], params.space_size)
+    r = between(state.pos[:, None, :] - state.pos[None, :, :], params)
     s, t = contact_points(r, u, v, params.length / 2.0, regularisation(params))
     e = r + s[..., None] * u - t[..., None] * v
     distance = np.sqrt((e**2).sum(-1))
@@ -223,16 +235,36 @@ def velocities(state: Rods, params: ModelParams, sums: Sums | None = None) -> tu
     """Velocity (N, 2) and angular velocity (N,) without noise; `sums` where they are at hand."""
     sums = per_particle_sum(state, params) if sums is None else sums
     axis = np.stack([np.cos(state.theta), np.sin(state.theta)], axis=-1)
-    force = sums.force + 0.5 * params.F_prop * state.activity[:, None] * axis
-    torque = sums.torque + params.T_prop * state.activity
+    wall, wall_torque = wall_forces(state, params)
+    force = sums.force + wall + 0.5 * params.F_prop * state.activity[:, None] * axis
+    torque = sums.torque + wall_torque + params.T_prop * state.activity
     along, across, turning = drag(params)
     parallel = (force * axis).sum(-1)[:, None] * axis
     return parallel / along + (force - parallel) / across, torque / turning
 
 
-def wrap(pos: Array, space_size: float) -> Array:
-    """Into [0, L)^2."""
-    return np.mod(pos, space_size)
+def wall_forces(state: Rods, params: ModelParams) -> tuple[Array, Array]:
+    """Force (N, 2) and torque (N,) of the wall, found by searching; see tests.oracle.walls."""
+    force, torque = np.zeros_like(state.pos), np.zeros_like(state.theta)
+    if boundary_of(params) != "periodic":
+        for i, (pos, theta) in enumerate(zip(state.pos, state.theta, strict=True)):
+            force[i], torque[i] = walls.box_push(
+                pos, float(theta), boundary_of(params), length=params.length,
+                radius=params.radius, k=params.k_cc, space_size=params.space_size,
+                hertz=getattr(params, "contact", "hooke") == "hertz",
+            )  # fmt: skip
+    return force, torque
+
+
+def wrap(pos: Array, params: ModelParams) -> Array:
+    """Into [0, L)^2, or back to the wall."""
+    if boundary_of(params) == "periodic":
+        return np.mod(pos, params.space_size)
+    if boundary_of(params) == "circle":
+        middle = params.space_size / 2
+        out = np.linalg.norm(pos - middle, axis=1, keepdims=True)
+        pos = middle + (pos - middle) * np.minimum(1.0, middle / np.maximum(out, 1e-12))
+    return np.clip(pos, 0.0, params.space_size)
 
 
 class Noise(NamedTuple):
@@ -272,7 +304,7 @@ def one_timestep(state: Rods, params: ModelParams, seed: int | None = None, step
         pos = pos + drawn.shift
         theta = np.where(drawn.tumbles, drawn.heading, theta + drawn.turn)
     activity = new_activity(state.activity, sums.sensed, params)
-    return Rods(wrap(pos, params.space_size), theta, activity)
+    return Rods(wrap(pos, params), theta, activity)
 
 
 def run(state: Rods, params: ModelParams, steps: int) -> Rods:

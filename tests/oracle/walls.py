@@ -85,3 +85,56 @@ def push(
         force = k * np.clip(overlap, 0, 2 * radius) * normal
     overlap = float(np.clip(overlap, 0, 2 * radius))
     return Push(force, at * float(along[0] * force[1] - along[1] * force[0]), overlap)
+
+
+def box_push(
+    pos: np.ndarray, theta: float, boundary: str, *, length: float, radius: float, k: float,
+    space_size: float, hertz: bool = False,
+) -> tuple[np.ndarray, float]:  # fmt: skip
+    """Force (2,) and torque of the wall around the box on a rod at `pos` (2,)."""
+    rod = {"length": length, "radius": radius, "k": k, "space_size": space_size, "hertz": hertz}
+    if boundary == "circle":
+        return _round_push(pos, theta, **rod)
+    force, torque = np.zeros(2), 0.0
+    along = np.array([np.cos(theta), np.sin(theta)])
+    line = np.linspace(-length / 2, length / 2, 20001)
+    for inward in ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)):
+        normal = np.array(inward)
+        beyond = 0.0 if max(inward) > 0 else space_size
+        depth = (pos + line[:, None] * along) @ normal + beyond
+        touched = int(np.argmin(depth + 0.02 * 2 * radius * (2 * line / length) ** 2))
+        deep = np.clip(radius - depth[touched], 0, 2 * radius)
+        push = k * deep * (np.sqrt(deep / (2 * radius)) if hertz else 1.0) * normal
+        force += push
+        torque += line[touched] * (along[0] * push[1] - along[1] * push[0])
+    return force, float(torque)
+
+
+def _round_push(
+    pos: np.ndarray,
+    theta: float,
+    *,
+    length: float,
+    radius: float,
+    k: float,
+    space_size: float,
+    hertz: bool,
+) -> tuple[np.ndarray, float]:
+    """The slope of the energy of the two ends in the wall, by differences."""
+
+    def energy(x: float, y: float, angle: float) -> float:
+        total = 0.0
+        for side in (-0.5, 0.5):
+            end = np.array([x, y]) + side * length * np.array([np.cos(angle), np.sin(angle)])
+            overlap = np.linalg.norm(end - space_size / 2) + radius - space_size / 2
+            deep = min(max(overlap, 0.0), 2 * radius)
+            # As hard as at a body width beyond that.
+            soft = 0.4 * deep**2.5 / np.sqrt(2 * radius) if hertz else 0.5 * deep**2
+            total += k * (soft + 2 * radius * max(overlap - 2 * radius, 0.0))
+        return float(total)
+
+    at, by = np.array([*pos, theta]), 1e-5
+    slopes = [
+        (energy(*(at + by * axis)) - energy(*(at - by * axis))) / (2 * by) for axis in np.eye(3)
+    ]
+    return -np.array(slopes[:2]), -slopes[2]
