@@ -162,7 +162,9 @@ def trace(arguments: argparse.Namespace, command: PlainParser) -> None:
         say_run(run, progress)
         progress.update(0.0, "compiling")
         try:
-            driver = Driver(run.setup, run.params, seed=run.seed, start=run.start)
+            driver = Driver(
+                run.setup, run.params, seed=run.seed, start=run.start, obstacles=run.obstacles
+            )
             progress.update(0.5, f"tracing {frames} frames of {K} steps")
             files = trace_frames(driver, Path(arguments.out), frames=frames, K=K)
         except (SimulationError, TraceError) as error:

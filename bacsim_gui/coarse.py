@@ -2,7 +2,8 @@
 """From the rods of a state to a field on a grid, to be drawn under them. No Qt, no OpenGL.
 
 The mean over a neighbourhood is one by a Gaussian whose standard deviation is two cells, a body
-length where the box allows that; the box is periodic, and so is all of this.
+length where the box allows that. Where the box is periodic so is all of this; within walls a mean
+is one over that part of the neighbourhood which is within them.
 """
 
 import math
@@ -36,12 +37,14 @@ def field_on_grid(scene: Scene, name: str) -> np.ndarray | None:
     count = cells_a_side(scene)
     side = scene.space_size / count
     measured = [scene.measures[measure] for measure in FIELDS[name].measures]
-    rods, *moved = _smooth(_shared_out(scene, count, (None, *measured)), count)
+    shared = _shared_out(scene, count, (None, *measured))
+    rods, *moved = _smooth(shared, count) if scene.periodic else _smooth_within(shared, count)
     if name == "density":
-        return rods * (rod_area(scene.length, scene.radius) / side**2)
+        density = rods * (rod_area(scene.length, scene.radius) / side**2)
+        return density if scene.periodic else density / _within(count, round_=scene.round)
     # Far from all rods the quotient is that of two very small numbers: nothing follows from it.
     x, y = (part / np.maximum(rods, 1e-9) for part in moved)
-    curl = (_difference(y, 1) - _difference(x, 0)) / (2 * side)
+    curl = (_difference(y, 1, scene.periodic) - _difference(x, 0, scene.periodic)) / (2 * side)
     # Where less than one rod is near, the field fades, to none at a half: between two lonely rods
     # nothing turns.
     near = 2 * math.pi * _WIDTH**2 * rods
@@ -56,7 +59,7 @@ def places(scene: Scene, view: View) -> np.ndarray | None:
     field = field_on_grid(scene, view.field)
     if field is None:
         return None
-    field = _doubled(_doubled(field, 0), 1)
+    field = _doubled(_doubled(field, 0, scene.periodic), 1, scene.periodic)
     low, high = field_range(view.field, scene.values)
     return np.rint(np.clip((field - low) / (high - low), 0, 1) * 255).astype(np.uint8)
 
@@ -73,22 +76,38 @@ def _shared_out(scene: Scene, count: int, weights: Iterable[np.ndarray | None]) 
     column, row = np.minimum(at, fine - 1).T
     cell = row * fine + column
     sums = (np.bincount(cell, weight, fine * fine).reshape(fine, fine) for weight in weights)
-    return [_halved(_halved(fully, 0), 1) for fully in sums]
+    periodic = scene.periodic
+    return [_halved(_halved(fully, 0, periodic), 1, periodic) for fully in sums]
 
 
-def _halved(fine: np.ndarray, axis: int) -> np.ndarray:
-    """Half as many cells along an axis: the outer quarters of two neighbours overlap."""
+def _halved(fine: np.ndarray, axis: int, periodic: bool) -> np.ndarray:
+    """Half as many cells along an axis: the outer quarters of two neighbours overlap.
+
+    What would pass a wall stays in the cell at it.
+    """
     halves = np.moveaxis(fine, axis, 0)
     first, second = halves[0::2], halves[1::2]
-    near, far = first + second, np.roll(second, 1, 0) + np.roll(first, -1, 0)
-    return np.moveaxis(0.75 * near + 0.25 * far, 0, axis)
+    before, after = np.roll(second, 1, 0), np.roll(first, -1, 0)
+    if not periodic:
+        before[0], after[-1] = first[0], second[-1]
+    return np.moveaxis(0.75 * (first + second) + 0.25 * (before + after), 0, axis)
 
 
-def _doubled(cells: np.ndarray, axis: int) -> np.ndarray:
+def _doubled(cells: np.ndarray, axis: int, periodic: bool) -> np.ndarray:
     """Twice as many along an axis, each a mean of two, as a spline is subdivided."""
     one = np.moveaxis(cells, axis, 0)
-    two = np.stack([0.75 * one + 0.25 * np.roll(one, by, 0) for by in (1, -1)], axis=1)
+    beside = [_next(one, by, periodic) for by in (1, -1)]
+    two = np.stack([0.75 * one + 0.25 * other for other in beside], axis=1)
     return np.moveaxis(two.reshape(-1, one.shape[1]), 0, axis)
+
+
+def _next(values: np.ndarray, by: int, periodic: bool) -> np.ndarray:
+    """What is `by` cells, 1 or -1, before along the first axis; at a wall the last cell again."""
+    found = np.roll(values, by, 0)
+    if not periodic:
+        edge = 0 if by > 0 else -1
+        found[edge] = values[edge]
+    return found
 
 
 @lru_cache(maxsize=4)
@@ -104,6 +123,29 @@ def _smooth(sums: list[np.ndarray], count: int) -> np.ndarray:
     return np.fft.irfft2(waves, (count, count))
 
 
-def _difference(values: np.ndarray, axis: int) -> np.ndarray:
-    """The next value less the one before, in a periodic box."""
-    return np.roll(values, -1, axis) - np.roll(values, 1, axis)
+# Beyond that many standard deviations a Gaussian is nothing.
+_MARGIN = math.ceil(4 * _WIDTH)
+
+
+def _smooth_within(sums: list[np.ndarray], count: int) -> np.ndarray:
+    """The same with nothing beyond the sides of the box."""
+    size = count + _MARGIN
+    padded = [np.pad(one, (0, _MARGIN)) for one in sums]
+    return _smooth(padded, size)[:, :count, :count]
+
+
+@lru_cache(maxsize=4)
+def _within(count: int, *, round_: bool) -> np.ndarray:
+    """The share of the Gaussian around each cell that is within walls; of cells outside, 1."""
+    middles = np.arange(count) + 0.5 - count / 2
+    out = np.hypot(middles[:, None], middles)
+    inside = np.clip(count / 2 - out + 0.5, 0, 1) if round_ else np.ones((count, count))
+    share = _smooth_within([inside], count)[0]
+    return np.where(share > 0.2, share, 1.0)
+
+
+def _difference(values: np.ndarray, axis: int, periodic: bool) -> np.ndarray:
+    """The next value less the one before."""
+    along = np.moveaxis(values, axis, 0)
+    found = _next(along, -1, periodic) - _next(along, 1, periodic)
+    return np.moveaxis(found, 0, axis)

@@ -201,7 +201,9 @@ def _obstacle(text: str) -> Obstacle:
 def _begun(run: Run, seed: str | None, K: str | None, obstacles: Sequence[str]) -> Run:
     if obstacles:
         found = (*run.obstacles, *map(_obstacle, obstacles))
-        run = replace(run, obstacles=checked_obstacles(found, run.params.space_size))
+        run = replace(
+            run, obstacles=checked_obstacles(found, run.params.space_size, run.setup.boundary)
+        )
     number, steps = whole("seed", seed, 0), whole("K", K, 1)
     if number is not None:
         # Another seed means another start, and the arrays would not know of it.

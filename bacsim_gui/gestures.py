@@ -7,10 +7,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from bacsim_gui.edits import Stroke
 from bacsim_gui.session import Session
 from bacsim_gui.shapes import Shape, with_copies
 from bacsim_gui.undo import Undo
+from engine.boundary import difference, is_within, place_in
 from engine.obstacle import Obstacle
 from engine.snapshot import Snapshot
 
@@ -33,6 +36,16 @@ class Bench:
     shown: Callable[[], Snapshot | None]
     say: Callable[[str], None]
     radius: float = 0.0
+
+    def place_of(self, at: Place) -> Place:
+        """The place of the box that a place in the picture stands for."""
+        session = self.session
+        return place_in(*at, session.params.space_size, session.setup.boundary)
+
+    def copies(self, shape: Shape) -> tuple[Shape, ...]:
+        """The shape, and its copies where the box is periodic."""
+        session = self.session
+        return tuple(with_copies(shape, session.params.space_size, periodic=session.setup.periodic))
 
 
 class Gesture:
@@ -59,10 +72,8 @@ class Gesture:
 
     def marks(self, at: Place) -> tuple[Shape, ...]:
         """What to outline."""
-        box = self.bench.session.params.space_size
-        x, y = (part % box for part in at)
-        ring = Shape(x, y, radius=self.bench.radius, outline=True)
-        return tuple(with_copies(ring, box))
+        ring = Shape(*self.bench.place_of(at), radius=self.bench.radius, outline=True)
+        return self.bench.copies(ring)
 
 
 class Hand(Gesture):
@@ -82,8 +93,8 @@ class Hand(Gesture):
         params = self.bench.session.params
         bears = params.k_cc * 2 * params.radius
         force = max(_THRUSTS * abs(params.F_prop), _SHARE * bears)
-        box = params.space_size
-        self.bench.session.hand(at[0] % box, at[1] % box, self.bench.radius, self._sign * force)
+        x, y = self.bench.place_of(at)
+        self.bench.session.hand(x, y, self.bench.radius, self._sign * force)
 
     def release(self, at: Place) -> None:  # noqa: D102
         self.cancel()
@@ -116,8 +127,12 @@ class Adding(Gesture):
         before = self.bench.shown()
         if before is None:
             return
-        box = self.bench.session.params.space_size
-        x, y = (part % box for part in self._from)
+        x, y = self.bench.place_of(self._from)
+        session = self.bench.session
+        side, boundary = session.params.space_size, session.setup.boundary
+        if not is_within(np.array([[x, y]]), side, boundary)[0]:
+            self.bench.say("That place lies outside of the circle.")
+            return
         stroke = Stroke("add", x, y, theta=self._theta)
         self.bench.undo.note_rods("added rod", before).append(stroke)
         self.bench.session.stroke(stroke)
@@ -165,18 +180,21 @@ class Brush(Gesture):
         if at != self._last:
             self._touch(at)
 
+    def _begin(self, x: float, y: float) -> Place:
+        """Where a stroke begins; within walls that may be outside of them."""
+        return self.bench.place_of((x, y)) if self.bench.session.setup.periodic else (x, y)
+
     def _touch(self, at: Place) -> None:
         """Touch all on the way from the last place to this one: mice are told of now and then."""
         before = self.bench.shown()
         if before is None:
             return
-        box = self.bench.session.params.space_size
         (x, y), self._last = self._last, at
         if self._strokes is None:
             named = "removed rods" if self._kind == "remove" else "painted rods"
             self._strokes = self.bench.undo.note_rods(named, before)
         stroke = Stroke(
-            self._kind, x % box, y % box, self.bench.radius, activity=self._activity,
+            self._kind, *self._begin(x, y), self.bench.radius, activity=self._activity,
             way=(at[0] - x, at[1] - y),
         )  # fmt: skip
         self._strokes.append(stroke)
@@ -211,7 +229,8 @@ class Placing(Gesture):
         by = at[0] - self._from[0], at[1] - self._from[1]
         self._from = at
         if any(by):
-            obstacles[self._moves] = replace(moved, x=moved.x + by[0], y=moved.y + by[1])
+            x, y = self.bench.place_of((moved.x + by[0], moved.y + by[1]))
+            obstacles[self._moves] = replace(moved, x=x, y=y)
             self.bench.session.set_obstacles(obstacles)
             self._now = self.bench.session.obstacles
 
@@ -240,35 +259,34 @@ class Placing(Gesture):
             width, height = abs(to_x - x), abs(to_y - y)
             if min(width, height) < least:
                 return None
-            return Obstacle((x + to_x) / 2, (y + to_y) / 2, width, height)
+            return Obstacle(*self.bench.place_of(((x + to_x) / 2, (y + to_y) / 2)), width, height)
         radius = math.hypot(to_x - x, to_y - y)
         half = self.bench.session.params.space_size / 2
-        return Obstacle(x, y, radius=min(radius, half)) if radius >= least else None
+        if radius < least:
+            return None
+        return Obstacle(*self.bench.place_of((x, y)), radius=min(radius, half))
 
     def marks(self, at: Place) -> tuple[Shape, ...]:  # noqa: D102
-        box = self.bench.session.params.space_size
         if self.held and self._moves is None:
             made = self._made()
-            return () if made is None else outlines(made, box)
+            return () if made is None else self._outlines(made)
         obstacles = self.bench.session.obstacles
         hit = self._moves if self.held else obstacle_at(self.bench.session, at)
-        return () if hit is None or hit >= len(obstacles) else outlines(obstacles[hit], box)
+        return () if hit is None or hit >= len(obstacles) else self._outlines(obstacles[hit])
 
-
-def outlines(one: Obstacle, box: float) -> tuple[Shape, ...]:
-    """The marks around an obstacle and its copies across the edges of the box."""
-    shape = Shape(one.x, one.y, one.width / 2, one.height / 2, one.radius, outline=True)
-    return tuple(with_copies(shape, box))
+    def _outlines(self, one: Obstacle) -> tuple[Shape, ...]:
+        """The marks around an obstacle and its copies across the edges of the box."""
+        shape = Shape(one.x, one.y, one.width / 2, one.height / 2, one.radius, outline=True)
+        return self.bench.copies(shape)
 
 
 def obstacle_at(session: Session, at: Place) -> int | None:
     """The number of the obstacle that covers a place, the topmost of several."""
-    box = session.params.space_size
     for number, one in reversed(list(enumerate(session.obstacles))):
-        beyond = [
-            abs((part - middle + box / 2) % box - box / 2) - side / 2
-            for part, middle, side in zip(at, (one.x, one.y), (one.width, one.height), strict=True)
-        ]
-        if math.hypot(*(max(part, 0.0) for part in beyond)) <= one.radius:
+        away = difference(
+            np.array(at) - (one.x, one.y), session.params.space_size, session.setup.boundary
+        )
+        beyond = np.maximum(np.abs(away) - np.array([one.width, one.height]) / 2, 0)
+        if math.hypot(*beyond) <= one.radius:
             return number
     return None

@@ -17,7 +17,7 @@ _TRAIL_WIDTH = 0.6
 
 
 class FieldVisual(Quad):
-    """A field that fills the box."""
+    """A field that fills the box, or the circle."""
 
     def __init__(self) -> None:
         super().__init__("field")
@@ -36,12 +36,14 @@ class FieldVisual(Quad):
             self._shown, found = (scene, view.field), places(scene, view)
             self._known = found is not None
             if found is not None:
+                self._places.wrapping = "repeat" if scene.periodic else "clamp_to_edge"
                 self._places.set_data(found)
         table = field_colors(view)
         if table is not self._colors:
             self.set(colors=gloo.Texture1D(table, interpolation="linear"))
             self._colors = table
-        self.set(space_size=scene.space_size)
+        self.set_box(scene)
+        self.set(pixel=1 / at.scale)
         self.place(size, at)
 
     def draw(self) -> None:
@@ -67,7 +69,8 @@ class TrailVisual(Quad):
                 for name, columns in (("a_line", lines[:, :4]), ("a_left", lines[:, 4:])):
                     buffer = gloo.VertexBuffer(np.ascontiguousarray(columns), divisor=1)
                     self.shared_program[name] = buffer
-        self.set(ink=np.divide(view.colors.ink, 255), space_size=scene.space_size)
+        self.set_box(scene)
+        self.set(ink=np.divide(view.colors.ink, 255))
         self.set(width=_TRAIL_WIDTH * scene.radius, pixel=1 / at.scale)
         self.place(size, at)
 

@@ -18,7 +18,7 @@ import numpy as np
 from bacsim_gui.scene import Scene
 from bacsim_gui.trails import COLUMNS
 
-VERSION = 4
+VERSION = 5
 
 START, FRAME, FINISH, REPLY, VIEW, CANCEL = range(1, 7)
 _KINDS = (START, FRAME, FINISH, REPLY, VIEW, CANCEL)
@@ -63,6 +63,8 @@ def send_frame(pipe: IO[bytes], scene: Scene, measures: Iterable[str] = ()) -> N
     about = {name: getattr(scene, name) for name in _NUMBERS}
     lines = np.empty((0, COLUMNS), np.float32) if scene.trails is None else scene.trails
     about |= {"values": dict(scene.values), "measures": names, "trails": len(lines)}
+    if not scene.periodic:
+        about["boundary"] = scene.boundary
     about["obstacles"] = [list(one) for one in scene.obstacles]
     head = json.dumps(about).encode("utf-8")
     arrays = [scene.rods, *(scene.measures[name] for name in names), lines]

@@ -39,7 +39,7 @@ def begin(run: Run) -> Going:
     """A run from its beginning. Raises `ParameterError`."""
     from engine.driver import Driver
 
-    driver = Driver(run.setup, run.params, seed=run.seed, start=run.start)
+    driver = Driver(run.setup, run.params, seed=run.seed, start=run.start, obstacles=run.obstacles)
     return Going(driver, Timeline(Head.of(driver, run.title, run.K, run.fps)))
 
 

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
 from PyQt6.QtCore import QObject, pyqtSignal
 
 from bacsim_gui.canvas import RodCanvas
@@ -15,6 +14,7 @@ from bacsim_gui.gestures import Bench, Gesture, Place
 from bacsim_gui.panels.rod_card import RodCard, RodShown
 from bacsim_gui.shapes import Shape
 from bacsim_gui.view import View, camera
+from engine.boundary import difference
 from engine.pick import contacts_of, nearest_rod, row_of
 from engine.snapshot import Snapshot
 
@@ -103,9 +103,8 @@ class Picking(QObject):
         was = None if before is None or self.rod is None else row_of(before, self.rod)
         if before is None or was is None or snapshot.time <= before.time:
             return None
-        box = snapshot.params.space_size
         way = snapshot.pos[row].astype(float) - before.pos[was]
-        way -= box * np.round(way / box)
+        way = difference(way, snapshot.params.space_size, snapshot.laws.boundary)
         return math.hypot(*way) / (snapshot.time - before.time)
 
     def marks(self) -> tuple[Shape, ...]:

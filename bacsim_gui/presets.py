@@ -56,8 +56,9 @@ class Run:
         if setup == self.setup:
             return self
         phi = schema.packing_fraction(self.setup, self.params)
-        side = schema.space_size_for(setup.rods, phi, self.params)
-        least = schema.smallest_space_size(self.params)
+        boundary = setup.boundary
+        side = schema.space_size_for(setup.rods, phi, self.params, boundary)
+        least = schema.smallest_space_size(self.params, boundary)
         params = replace(self.params, space_size=max(side, least))
         return replace(self, setup=setup, params=params, start=None)
 
@@ -196,15 +197,15 @@ def _run_from(table: Mapping[str, Any]) -> Run:
                 "packing_fraction", phi, "is not possible",
                 f"Give a number above 0, at most {schema.MAX_PACKING_FRACTION}.",
             )  # fmt: skip
-        side = schema.space_size_for(setup.rods, phi, params)
+        side = schema.space_size_for(setup.rods, phi, params, setup.boundary)
         params = replace(params, space_size=side)
     schema.check(setup, params)
     title, look_for = str(table.get("title", Run.title)), str(table.get("look_for", ""))
-    obstacles = _obstacles(table.get("obstacles", []), params)
+    obstacles = _obstacles(table.get("obstacles", []), setup, params)
     return Run(title, look_for, setup, params, **speed, obstacles=obstacles)
 
 
-def _obstacles(tables: Any, params: Params) -> tuple[Obstacle, ...]:
+def _obstacles(tables: Any, setup: Setup, params: Params) -> tuple[Obstacle, ...]:
     try:
         found = [Obstacle(**{name: float(v) for name, v in one.items()}) for one in tables]
     except (TypeError, ValueError, AttributeError):
@@ -212,7 +213,7 @@ def _obstacles(tables: Any, params: Params) -> tuple[Obstacle, ...]:
             "obstacles", tables, "is not possible",
             "Give tables [[obstacles]] with x and y, and a radius, or a width and a height.",
         ) from None  # fmt: skip
-    return checked_obstacles(found, params.space_size)
+    return checked_obstacles(found, params.space_size, setup.boundary)
 
 
 def _speed(table: Any) -> dict[str, Any]:
@@ -246,7 +247,9 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 def write_start(path: Path, snapshot: Snapshot) -> None:
     """Keep the rods of `snapshot` as a start: 7 bytes a rod before compression."""
     side = snapshot.params.space_size
-    share = np.round(snapshot.pos.astype(float) / side * _SHARES) % _SHARES
+    share = np.round(snapshot.pos.astype(float) / side * _SHARES)
+    # The last share is the first of a periodic box; within walls it stays the last.
+    share = share % _SHARES if snapshot.laws.periodic else np.minimum(share, _SHARES - 1)
     turn = np.round(snapshot.theta.astype(float) / (2 * np.pi) * _SHARES) % _SHARES
     with path.open("wb") as file:  # a path of another ending would get one more
         np.savez_compressed(

@@ -11,6 +11,7 @@ from vispy.visuals import Visual
 from vispy.visuals.transforms import STTransform
 
 from bacsim_gui.resources import asset_text
+from bacsim_gui.scene import Scene
 from bacsim_gui.view import Camera
 
 # Instanced drawing is not in VisPy's default subset of OpenGL.
@@ -58,6 +59,10 @@ class Quad(Visual):
         else:
             self.transform.scale = (at.scale, -at.scale)
             self.transform.translate = (at.left, at.bottom)
+
+    def set_box(self, scene: Scene) -> None:
+        """Set where what is drawn ends: at the sides of the box, or at the circle within it."""
+        self.set(space_size=scene.space_size, round=float(scene.round))
 
     def set(self, **uniforms: object) -> None:
         """Set uniforms of the shaders, named without their u_."""

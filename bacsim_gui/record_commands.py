@@ -165,7 +165,10 @@ def movie(arguments: argparse.Namespace, command: PlainParser) -> None:
             "second of movie."
         )
         progress.update(0.0, "compiling")
-        driver = Driver(begun.setup, begun.params, seed=begun.seed, start=begun.start)
+        driver = Driver(
+            begun.setup, begun.params, seed=begun.seed, start=begun.start,
+            obstacles=begun.obstacles,
+        )  # fmt: skip
         timeline = Timeline(Head.of(driver, begun.title, begun.K, begun.fps))
         progress.begin()
         driver.advance(skipped)

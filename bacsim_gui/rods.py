@@ -41,22 +41,45 @@ _SURFACELESS = 0x31DD  # EGL_PLATFORM_SURFACELESS_MESA, which PyOpenGL does not 
 BOX_LINE, OBSTACLE_LINE = 0.0018, 0.0028
 
 
+# Corners of the ring that a circle is drawn on: so many that their sides are nowhere a pixel inside
+# of it.
+_ROUND_CORNERS = 512
+
+
 class BoxVisual(Quad):
-    """The outline of the periodic box, a ring around it."""
+    """The outline of the box or of the circle, a ring around it."""
 
     def __init__(self) -> None:
         super().__init__("box")
-        around = CORNERS[[0, 0, 1, 1, 3, 3, 2, 2, 0, 0]]
-        self.shared_program["a_corner"] = gloo.VertexBuffer(around)
-        outer = np.tile(np.array([0, 1], np.float32), 5)
-        self.shared_program["a_outer"] = gloo.VertexBuffer(outer)
+        self._round: bool | None = None
 
     def show(
         self, scene: Scene, view: View, size: tuple[int, int], at: Camera, line: float
     ) -> None:
         """Place the outline, `line` pixels wide."""
-        self.set(space_size=scene.space_size, pixel=1 / at.scale, line=line)
-        self.set(edge=np.divide(view.colors.edge, 255))
+        if scene.round != self._round:
+            self._round = scene.round
+            turn = np.linspace(0, 2 * np.pi, _ROUND_CORNERS + 1)
+            circle = np.stack([np.cos(turn), np.sin(turn)], axis=1).astype(np.float32)
+            around = circle if scene.round else CORNERS[[0, 1, 3, 2, 0]]
+            self.shared_program["a_corner"] = gloo.VertexBuffer(np.repeat(around, 2, axis=0))
+            outer = np.tile(np.array([0, 1], np.float32), len(around))
+            self.shared_program["a_outer"] = gloo.VertexBuffer(outer)
+        self.set_box(scene)
+        self.set(pixel=1 / at.scale, line=line, edge=np.divide(view.colors.edge, 255))
+        self.place(size, at)
+
+
+class GroundVisual(Quad):
+    """The inside of a circle."""
+
+    def __init__(self) -> None:
+        super().__init__("ground")
+
+    def show(self, scene: Scene, view: View, size: tuple[int, int], at: Camera) -> None:
+        """Place it."""
+        self.set(space_size=scene.space_size, pixel=1 / at.scale)
+        self.set(fill=np.divide(view.colors.inside, 255))
         self.place(size, at)
 
 
@@ -131,7 +154,8 @@ class RodVisual(Quad):
             self.set(colors=gloo.Texture1D(table, interpolation="linear"))
             self._colors = table
         self.set(half_length=scene.length / 2, radius=scene.radius, pixel=1 / at.scale)
-        self.set(space_size=scene.space_size, enlarged=float(enlarged))
+        self.set_box(scene)
+        self.set(enlarged=float(enlarged))
         ground, ink = view.colors.inside, view.colors.ink
         self.set(heads=float(view.show_heads), ink=np.divide(ink, 255))
         self.set(ground=np.divide(ground, 255), opacity=1.0 if view.colors_rods else OVER_FIELD)
@@ -187,7 +211,8 @@ class FlowVisual(Quad):
                 self.shared_program["a_arrow"] = gloo.VertexBuffer(found, divisor=1)
         ink, ground = view.colors.ink, view.colors.inside
         self.set(ink=np.divide(ink, 255), ground=np.divide(ground, 255))
-        self.set(width=shaft_width(scene), pixel=1 / at.scale, space_size=scene.space_size)
+        self.set_box(scene)
+        self.set(width=shaft_width(scene), pixel=1 / at.scale)
         self.place(size, at)
 
     def draw(self) -> None:
@@ -221,7 +246,7 @@ class Painter:
     """Draws scenes into the framebuffer that is bound in the current OpenGL context."""
 
     def __init__(self) -> None:
-        self._box = BoxVisual()
+        self._box, self._ground = BoxVisual(), GroundVisual()
         self._field = FieldVisual()
         self._trails = TrailVisual()
         self._rods = RodVisual()
@@ -261,7 +286,7 @@ class Painter:
         for across, up in images(view, scene.space_size, size, scene.periodic):
             moved = at.moved(across * scene.space_size, up * scene.space_size)
             if _in_sight(moved, scene.space_size, target):
-                self._fill_box(scene, view, target, moved)
+                self._fill(scene, view, target, moved)
                 for layer in layers:
                     layer.place(target, moved)
                     layer.draw()
@@ -310,8 +335,12 @@ class Painter:
             self._marks.place(size, at.moved(across * scene.space_size, up * scene.space_size))
             self._marks.draw()
 
-    def _fill_box(self, scene: Scene, view: View, size: tuple[int, int], at: Camera) -> None:
+    def _fill(self, scene: Scene, view: View, size: tuple[int, int], at: Camera) -> None:
         """Fill the box; a clear costs a software OpenGL next to nothing, a drawn square a lot."""
+        if scene.round:
+            self._ground.show(scene, view, size, at)
+            self._ground.draw()
+            return
         left, top = at.to_picture(0.0, scene.space_size)
         right, bottom = at.to_picture(scene.space_size, 0.0)
         # Half up, so that an edge is the same in every tile.

@@ -26,7 +26,7 @@ class Scene:
     Attributes:
         rods: (N, 4) float32, C-contiguous; columns x, y (in [0, space_size)), theta (radians),
             activity (0..1). Not copied: the array must not change while the scene is in use.
-        space_size: side of the periodic box.
+        space_size: side of the box, or diameter of the circle.
         length: core length of a rod (distance of its two end points).
         radius: radius of a rod.
         step: number of time steps since the start.
@@ -37,7 +37,7 @@ class Scene:
         measures: what was measured of each rod, (N,) float32 by name.
         ids: names the rods, (N,) int32 ascending; None where they are 0 … N - 1.
         trails: lines (S, 6) float32 that lead to them, see `trails`; None where not known.
-        periodic: whether what leaves the box on one side comes in on the other.
+        boundary: what is at the edge; see `engine.params.Laws`.
     """
 
     rods: np.ndarray
@@ -51,7 +51,7 @@ class Scene:
     obstacles: Sequence[Sequence[float]] = ()
     ids: np.ndarray | None = None
     trails: np.ndarray | None = None
-    periodic: bool = True
+    boundary: str = "periodic"
 
     @classmethod
     def of(cls, snapshot: Snapshot | Scene) -> Scene:
@@ -74,7 +74,18 @@ class Scene:
             measures=snapshot.measures,
             obstacles=[one.values for one in snapshot.obstacles],
             ids=snapshot.ids,
+            boundary=snapshot.laws.boundary,
         )
+
+    @property
+    def periodic(self) -> bool:
+        """Whether what leaves the box on one side comes in on the other."""
+        return self.boundary == "periodic"
+
+    @property
+    def round(self) -> bool:
+        """Whether there is a circle, which touches the sides of the box, in place of it."""
+        return self.boundary == "circle"
 
     @property
     def reach(self) -> float:
@@ -130,9 +141,11 @@ class EdgeCopies:
         They are those of the scene, or the same with another value in their last column.
 
         A rod near a corner is returned three times. A rod is taken as a disc of its reach, so some
-        copies lie just outside the box, where they are clipped.
+        copies lie just outside the box, where they are clipped. Within walls there are none.
         """
         rods = scene.rods if rods is None else rods
+        if not scene.periodic:
+            return rods[:0]
         size, reach = np.float32(scene.space_size), np.float32(scene.reach)
         sideways = self._shifted(rods, 0, size, reach)
         upward = [self._shifted(part, 1, size, reach) for part in (rods, sideways)]

@@ -35,16 +35,21 @@ class Shape(NamedTuple):
 
 
 def obstacle_shapes(scene: Scene) -> tuple[Shape, ...]:
-    """The obstacles of a scene, with their copies across the edges of the periodic box."""
+    """The obstacles of a scene, with their copies across the edges of a periodic box."""
     return tuple(
         shape
         for x, y, width, height, radius in scene.obstacles
-        for shape in with_copies(Shape(x, y, width / 2, height / 2, radius), scene.space_size)
+        for shape in with_copies(
+            Shape(x, y, width / 2, height / 2, radius), scene.space_size, periodic=scene.periodic
+        )
     )
 
 
-def with_copies(shape: Shape, box: float) -> Iterator[Shape]:
+def with_copies(shape: Shape, box: float, *, periodic: bool) -> Iterator[Shape]:
     """The shape, not turned, and its copies across the edges of a periodic box."""
+    if not periodic:
+        yield shape
+        return
     (half_width, xs), (half_height, ys) = (
         _along(at, half, shape.radius, box)
         for at, half in ((shape.x, shape.half_width), (shape.y, shape.half_height))
@@ -89,7 +94,8 @@ class ShapeVisual(Quad):
             return
         colors = view.colors
         fill, edge = (_mixed(colors.inside, colors.ink, share) for share in (_FILL, _EDGE))
-        self.set(space_size=scene.space_size, pixel=1 / at.scale, line=line)
+        self.set_box(scene)
+        self.set(pixel=1 / at.scale, line=line)
         if shapes[0].outline:
             edge = colors.ink
         self.set(fill=np.divide(fill, 255), edge=np.divide(edge, 255))

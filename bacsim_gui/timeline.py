@@ -343,7 +343,8 @@ def _head_from_json(path: Path, line: str) -> Head:
             setup, params, schema.seed_from(content["seed"]), str(content["kernel"]),
             str(content["code"]), str(content["device"]), str(content["title"]),
             int(content["K"]), float(content["fps"]), _start(content["start"], setup.rods), name,
-            checked_obstacles(obstacles, params.space_size), str(content["version"]),
+            checked_obstacles(obstacles, params.space_size, setup.boundary),
+            str(content["version"]),
         )  # fmt: skip
     except (*_IMPOSSIBLE, zlib.error) as problem:
         raise TimelineError(f"{path} is damaged: {problem} in its first line.") from problem

@@ -39,6 +39,7 @@ class _Stop:
     space_size: float
     ids: np.ndarray
     places: np.ndarray
+    periodic: bool = True
 
     @classmethod
     def of(cls, scene: Scene) -> "_Stop":
@@ -51,7 +52,8 @@ class _Stop:
             chosen = scene.ids % every == 0
             ids, places = scene.ids[chosen], scene.rods[chosen, :2]
         # A copy: a state is not kept for a part of it.
-        return cls(scene.time, scene.step, scene.space_size, ids, np.array(places, np.float32))
+        places = np.array(places, np.float32)
+        return cls(scene.time, scene.step, scene.space_size, ids, places, scene.periodic)
 
     def places_of(self, ids: np.ndarray) -> np.ndarray:
         """Where the rods of these ids were, (M, 2); not a number for those that were not there."""
@@ -130,7 +132,8 @@ def _lines(now: _Stop, stops: Sequence[_Stop], time: float, radius: float) -> np
         places[at] = stop.places_of(now.ids)
     places[count] = now.places
     moved = places[1:] - places[:-1]
-    moved -= side * np.rint(moved / side)
+    if now.periodic:
+        moved -= side * np.rint(moved / side)
     moments = np.array([*(stop.time for stop in stops), now.time])
     left = np.clip(1 - (now.time - moments) / time, 0, 1)[:, None]
     lines = np.empty((count, len(now.ids), COLUMNS), np.float32)
@@ -141,7 +144,7 @@ def _lines(now: _Stop, stops: Sequence[_Stop], time: float, radius: float) -> np
     squares = moved[..., 0] ** 2 + moved[..., 1] ** 2
     seen = np.flatnonzero(squares > (_SHORTEST * radius) ** 2)  # not what is no number
     lines = lines.reshape(-1, COLUMNS).take(seen, axis=0)
-    return np.concatenate([lines, *_across(lines, side)])
+    return np.concatenate([lines, *_across(lines, side)]) if now.periodic else lines
 
 
 def _across(lines: np.ndarray, side: np.float32) -> Iterator[np.ndarray]:

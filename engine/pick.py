@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which rods are at a place of the periodic box. Plain NumPy on a snapshot."""
+"""Which rods are at a place of the box. Plain NumPy on a snapshot."""
 
 import math
 
 import numpy as np
 from jaxtyping import Float, Int32, Int64
 
+from engine.boundary import difference
 from engine.snapshot import Snapshot
 
 
@@ -18,15 +19,15 @@ def distances(
     pos, theta = snapshot.pos, snapshot.theta
     if rows is not None:
         pos, theta = pos[rows], theta[rows]
-    delta = _folded(np.array([x, y]) - pos, params.space_size)
+    delta = _apart(np.array([x, y]) - pos, snapshot)
     along = np.stack([np.cos(theta), np.sin(theta)], axis=1)
     s = np.clip((delta * along).sum(axis=1), -half, half)
     return np.linalg.norm(delta - s[:, None] * along, axis=1) - params.radius
 
 
-def _folded(delta: np.ndarray, space_size: float) -> np.ndarray:
-    """The shortest way that differs from `delta` by whole periods."""
-    return delta - space_size * np.round(delta / space_size)
+def _apart(delta: np.ndarray, snapshot: Snapshot) -> np.ndarray:
+    """The shortest way that `delta` stands for in the box of `snapshot`."""
+    return difference(delta, snapshot.params.space_size, snapshot.laws.boundary)
 
 
 def _near(snapshot: Snapshot, x: float, y: float, within: float) -> Int64[np.ndarray, "near"]:
@@ -36,8 +37,12 @@ def _near(snapshot: Snapshot, x: float, y: float, within: float) -> Int64[np.nda
     box = np.float32(params.space_size)
     near = np.ones(snapshot.n, bool)
     for column, place in enumerate((x, y)):
-        apart = np.abs(snapshot.rods[:, column] - np.float32(place % params.space_size))
-        near &= np.minimum(apart, box - apart) <= reach
+        if snapshot.laws.periodic:
+            apart = np.abs(snapshot.rods[:, column] - np.float32(place % params.space_size))
+            apart = np.minimum(apart, box - apart)
+        else:
+            apart = np.abs(snapshot.rods[:, column] - np.float32(place))
+        near &= apart <= reach
     return np.flatnonzero(near)
 
 
@@ -61,7 +66,7 @@ def rods_within(
     for piece in range(pieces):
         middle = np.array([x, y]) + (2 * piece + 1) * along
         rows = _near(snapshot, middle[0], middle[1], radius + math.hypot(*along))
-        apart = _folded(snapshot.pos[rows] - middle, params.space_size)
+        apart = _apart(snapshot.pos[rows] - middle, snapshot)
         nearest = _segments_apart(along, half * _along(snapshot.theta[rows]), apart)
         touched[rows[nearest <= radius + params.radius]] = True
     return names_of(snapshot)[touched]
@@ -96,7 +101,7 @@ def contacts_of(snapshot: Snapshot, row: int) -> int:
     half = params.length / 2
     here = half * _along(snapshot.theta[row : row + 1])
     there = half * _along(snapshot.theta[rows])
-    apart = _folded(snapshot.pos[rows] - snapshot.pos[row], params.space_size)
+    apart = _apart(snapshot.pos[rows] - snapshot.pos[row], snapshot)
     return int(np.count_nonzero(_segments_apart(here[0], there, apart) < 2 * params.radius))
 
 

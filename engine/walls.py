@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a rod takes from the wall around the box: equations (14) and (15) of docs/model.md.
+"""What a rod takes from the wall around the box: equations (15) and (16) of docs/model.md.
 
 A wall pushes as an obstacle does, with the contact stiffness `k_cc`, by how far the rod's surface
 has come in, at most a body width. All of this is ours.

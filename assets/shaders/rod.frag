@@ -5,6 +5,7 @@ uniform float u_radius;
 uniform float u_pixel;
 uniform float u_enlarged;  // pixels drawn, a side, for one that is seen
 uniform float u_space_size;
+uniform float u_round;     // 1 for a circle
 uniform float u_heads;     // 1 where heads are marked
 uniform vec3 u_ink;
 uniform vec3 u_ground;
@@ -19,6 +20,15 @@ float covered(float s, float r) {
     return clamp(min(s + 0.5, r) - max(s - 0.5, -r), 0.0, 1.0);
 }
 
+// How much of a pixel is within the box, or within the circle that touches its sides.
+float within() {
+    if (u_round > 0.5)
+        return clamp((0.5 * u_space_size - length(v_place - 0.5 * u_space_size)) / u_pixel + 0.5,
+                     0.0, 1.0);
+    vec2 inside = clamp(min(v_place, u_space_size - v_place) / u_pixel + 0.5, 0.0, 1.0);
+    return inside.x * inside.y;
+}
+
 void main() {
     vec2 p = abs(v_local) / u_pixel;
     float r = u_radius / u_pixel;
@@ -31,8 +41,7 @@ void main() {
     float thin = covered(p.y, r) * covered(p.x, h + 0.785398 * r);
     float coverage = mix(thin, covered(s, r), smoothstep(0.5, 1.5, r));
 
-    vec2 inside = clamp(min(v_place, u_space_size - v_place) / u_pixel + 0.5, 0.0, 1.0);
-    coverage *= inside.x * inside.y * u_opacity;
+    coverage *= within() * u_opacity;
 
     // The front half keeps the colour of the colour bar. A darker tail shows where a rod is heading,
     // a dark rim keeps touching rods apart; both go where a rod is too thin to show them.

@@ -4,6 +4,7 @@
 uniform float u_pixel;
 uniform float u_line;
 uniform float u_space_size;
+uniform float u_round;     // 1 for a circle
 uniform vec3 u_fill;
 uniform vec3 u_edge;
 uniform vec3 u_ground;
@@ -14,6 +15,15 @@ varying vec4 v_size;
 
 float band(float d, float from, float to) {
     return clamp(to - d + 0.5, 0.0, 1.0) - clamp(from - d + 0.5, 0.0, 1.0);
+}
+
+// How much of a pixel is within the box, or within the circle that touches its sides.
+float within() {
+    if (u_round > 0.5)
+        return clamp((0.5 * u_space_size - length(v_place - 0.5 * u_space_size)) / u_pixel + 0.5,
+                     0.0, 1.0);
+    vec2 inside = clamp(min(v_place, u_space_size - v_place) / u_pixel + 0.5, 0.0, 1.0);
+    return inside.x * inside.y;
 }
 
 void main() {
@@ -29,7 +39,6 @@ void main() {
     float coverage = max(max(edge, fill), rim);
     vec3 color = mix(mix(u_fill, u_ground, marks), u_edge, edge / max(coverage, 1e-4));
 
-    vec2 inside = clamp(min(v_place, u_space_size - v_place) / u_pixel + 0.5, 0.0, 1.0);
-    coverage *= mix(inside.x * inside.y, 1.0, marks);
+    coverage *= mix(within(), 1.0, marks);
     gl_FragColor = vec4(color * coverage, coverage);
 }

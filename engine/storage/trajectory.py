@@ -278,8 +278,10 @@ class Trajectory:
         ids = self._array(frame, "log/particles/id", "i4", (n,))
         params = self._params(frame)
         rods = np.stack([
-            *_from_centre(pos[:, :2], np.float32(params.space_size)).T, _angles(orientation),
-            activity,
+            *_from_centre(
+                pos[:, :2], np.float32(params.space_size), periodic=self.laws.periodic
+            ).T,
+            _angles(orientation), activity,
         ], axis=1)  # fmt: skip
         if not np.isfinite(rods).all():
             raise self._container.damaged(frame, "a place, angle or activity is no number")
@@ -332,7 +334,7 @@ class Trajectory:
         text = self._container.chunk(frame, _LOG + "obstacles").tobytes()
         try:
             found = [Obstacle.from_values(one) for one in json.loads(text)]
-            return checked_obstacles(found, space_size)
+            return checked_obstacles(found, space_size, self.laws.boundary)
         except (ValueError, TypeError, RecursionError) as problem:
             raise self._container.damaged(
                 frame, "what it says of obstacles is garbled"
@@ -381,11 +383,11 @@ def _centred(pos: np.ndarray, side: np.float32) -> np.ndarray:
     return out
 
 
-def _from_centre(pos: np.ndarray, side: np.float32) -> np.ndarray:
+def _from_centre(pos: np.ndarray, side: np.float32, *, periodic: bool) -> np.ndarray:
     """The inverse of `_centred`, (N, 2)."""
     with np.errstate(all="ignore"):  # of a damaged file, which is refused for them
         back = np.asarray(np.float64(pos) + float(side) / 2, np.float32)
-    back[back >= side] = 0
+    back[back >= side] = 0 if periodic else np.nextafter(side, np.float32(0))
     return back
 
 

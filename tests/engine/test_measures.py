@@ -13,6 +13,7 @@ from engine.capacity import capacity_for
 from engine.measures import Meter
 from engine.native.library import native
 from engine.obstacle import Obstacle
+from engine.params import Physics
 from engine.snapshot import MEASURES, Snapshot
 from tests.engine import seam
 from tests.engine.conftest import apart
@@ -56,7 +57,8 @@ def check(code: str, rods: Rods, values) -> dict[str, np.ndarray]:
     return found
 
 
-def agree(found, rods: Rods, params: Params) -> None:
+def agree(found, rods: Rods, given: Params) -> None:
+    params = Physics(**vars(given))
     expected = measures(rods, params)
     assert list(found) == list(MEASURES)
     assert all(values.dtype == np.float32 for values in found.values())
