@@ -2,6 +2,7 @@
 """What the engine's thread does: follow the newest order, one slice of steps at a time."""
 
 import logging
+import math
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -31,6 +32,10 @@ log = logging.getLogger(__name__)
 SLICE_SECONDS = 0.04
 # Statistics are gathered this often; each takes medians over recent batches.
 STATS_SECONDS = 0.2
+# What tells how far a state is to be trusted is measured this often, and so seldom that it takes no
+# more than this share of the time; the first time some seconds after a build, so that nobody waits
+# for its program at the start.
+TRUST_SECONDS, TRUST_SHARE, FIRST_TRUST_SECONDS = 1.0, 0.02, 3.0
 # Wall time between two autosaves, unless another is given.
 AUTOSAVE_SECONDS = 300.0
 # A relaxation that is over sooner needs no word.
@@ -61,6 +66,7 @@ class Worker:
         self._snapshot: Snapshot | None = None
         self._step_seconds = 0.0
         self._stats_at = 0.0
+        self._trust_due = 0.0
         self._relaxes_since = 0.0
         # The frame in progress: its K, steps to go and done, seconds spent computing them.
         self._K = 1
@@ -132,6 +138,9 @@ class Worker:
         if self._snapshot is not None and self._frames.lacks(self._snapshot, wanted):
             self._show(running=False)
             return True
+        known = self._seam.status.trust
+        if known is not None and known.step != self._driver.step:
+            self._tell_trust(self._driver)
         self._report("paused", at_once=self._seam.status.phase != "paused")
         return False
 
@@ -173,6 +182,8 @@ class Worker:
         self._extra = False
         self._extra_done = wanted.extra_steps
         self._step_seconds = 0.0
+        self._trust_due = time.monotonic() + FIRST_TRUST_SECONDS
+        self._seam.tell(trust=None)
         self._auto.restart(wanted.K)
         self._snapshot = self._driver.snapshot()
         self._show(running=False)
@@ -285,7 +296,22 @@ class Worker:
         elif self._extra and long:
             self._computing = 0.0
             self._show(running=False)
+        if time.monotonic() >= self._trust_due:
+            self._tell_trust(driver)
         self._report("running", at_once=False)
+
+    def _tell_trust(self, driver: "Driver") -> None:
+        """Measure the deepest overlap and the crossed pairs; where that fails, not again."""
+        began, found = time.monotonic(), None
+        try:
+            found = driver.trust()
+        except ParameterError as problem:
+            log.warning("%s", problem)
+            self._trust_due = math.inf
+        else:
+            now = time.monotonic()
+            self._trust_due = now + max(TRUST_SECONDS, (now - began) / TRUST_SHARE)
+        self._seam.tell(trust=found)
 
     def _measure(self, driver: "Driver", wanted: Wanted) -> None:
         """Add what is wanted of each rod to the state; its time belongs to the frame."""

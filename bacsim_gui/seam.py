@@ -21,7 +21,7 @@ from engine.params import Params, Setup
 
 if TYPE_CHECKING:
     from engine.driver import Stats
-    from engine.snapshot import Checkpoint, Snapshot, Start
+    from engine.snapshot import Checkpoint, Snapshot, Start, Trust
 
 DEFAULT_FPS = 60.0
 # The longest wait for the display to acknowledge a frame: a hidden window paints nothing.
@@ -159,8 +159,8 @@ class Status:
     `finishing` is the share of the wanted file that is made, since `finishing_since`, None while
     nothing is being finished; orders up to the serial `ended` are over. `saved`, `traced` and
     `kept` are the last finished recording, the summary of the last trace and the last checkpoint
-    that was asked for. Strokes up to the serial `stroked` are done. `autosave_problem` tells why
-    the latest autosave failed.
+    that was asked for. `trust` was measured last, None before. Strokes up to the serial `stroked`
+    are done. `autosave_problem` tells why the latest autosave failed.
     """
 
     phase: str = "starting"
@@ -179,6 +179,7 @@ class Status:
     saved: Path | None = None
     traced: Path | None = None
     kept: Path | None = None
+    trust: "Trust | None" = None
     autosave_problem: str = ""
 
     @property

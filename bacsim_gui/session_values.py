@@ -7,7 +7,7 @@ The first of the three layers of `bacsim_gui.session`.
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PyQt6.QtCore import QObject, pyqtSignal
 
@@ -18,6 +18,9 @@ from engine import schema
 from engine.obstacle import Obstacle, checked_obstacles
 from engine.params import Params
 from engine.schema import ParameterError
+
+if TYPE_CHECKING:
+    from engine.snapshot import Trust
 
 # How long a refusal stays beside a field that shows its old value again.
 REFUSED_SECONDS = 15.0
@@ -50,6 +53,7 @@ class SessionValues(QObject):
         self._strokes: tuple[tuple[int, Stroke], ...] = ()
         self._stroke_serial = 0
         self._built_failed = False
+        self._of_state: tuple[str, ...] = ()
         self.adopt(run, preset)
 
     def adopt(self, run: Run, preset: str) -> None:
@@ -91,7 +95,7 @@ class SessionValues(QObject):
         if space_size != self.params.space_size:
             factor = space_size / self.params.space_size
             self.obstacles = checked_obstacles(
-                (one.scaled(factor) for one in self.obstacles), space_size
+                (one.scaled(factor) for one in self.obstacles), space_size, self.setup.boundary
             )
 
     def put_back(self, values: Mapping[str, Any], space_size: float) -> None:
@@ -157,15 +161,24 @@ class SessionValues(QObject):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Plain sentences about values that run but should not be trusted."""
-        return schema.warnings_for(self.setup, self.params)
+        """Plain sentences about values, and a state, that run but should not be trusted."""
+        return (*schema.warnings_for(self.setup, self.params), *self._of_state)
+
+    def note_trust(self, trust: "Trust | None") -> None:
+        """Take over what was measured of the present state."""
+        told = trust and schema.warnings_of_state(trust.deepest_overlap, trust.crossed_pairs)
+        if (told or ()) != self._of_state:
+            self._of_state = told or ()
+            self.changed.emit()
 
     # Tools
 
     def set_obstacles(self, obstacles: Iterable[Obstacle]) -> None:
         """Replace all obstacles; what is none, or too many, is refused."""
         try:
-            self.obstacles = checked_obstacles(obstacles, self.params.space_size)
+            self.obstacles = checked_obstacles(
+                obstacles, self.params.space_size, self.setup.boundary
+            )
         except ParameterError as error:
             self.show_problem(str(error))
             return

@@ -321,6 +321,7 @@ class Window(QMainWindow):
         """Show what changes with time alone; a few times a second."""
         rate, status = self.showing.rate, self.engine.status
         self.session.forget_refusals()
+        self.session.note_trust(status.trust)
         frame, shown = self.frame, self.shown
         if frame is not None and shown is not None:
             frame = replace(frame, snapshot=shown)

@@ -23,7 +23,7 @@ from engine.params import Params, Setup
 from engine.program import Program, check_memory, device_name
 from engine.runner import Held, Runner, place
 from engine.schema import ParameterError
-from engine.snapshot import Checkpoint, Snapshot, Start
+from engine.snapshot import Checkpoint, Snapshot, Start, Trust
 from engine.state import checked, random_start, remainders, start_activity, start_from
 from engine.stats import Stats
 from engine.step import RELAX_MOVE, Report
@@ -199,15 +199,30 @@ class Driver:
         Raises `ParameterError` for an unknown name, and where there is no memory.
         """
         now = self._whole() if of is None else self._now
+        meter = self._meter_for(now)
+        if of is None and is_listed(now.choice.kernel):
+            return meter.of_run(now.held.state, now.held.program.capacity, now.packed, names)
+        return meter.of_snapshot(of or now.snapshot, names)
+
+    def trust(self) -> Trust:
+        """The deepest overlap and the number of crossed pairs at this moment.
+
+        Compiles at the first time only, as `measure` does, and raises as that does.
+        """
+        now = self._whole()
+        meter = self._meter_for(now)
+        if is_listed(now.choice.kernel):
+            room = now.held.program.capacity
+            return meter.trust_of(now.held.state, room, now.packed, now.snapshot.step)
+        return meter.trust_of_snapshot(now.snapshot)
+
+    def _meter_for(self, now: Current) -> Meter:
         kernel = now.choice.kernel if is_listed(now.choice.kernel) else list_kernel(now.setup)
         laws = now.setup.laws if of is None else of.laws
         if self._meter is None or (self._meter.kernel, self._meter.laws) != (kernel, laws):
             runner = self._runner
             self._meter = Meter(kernel, runner.threads, self._on_compile, runner.note, laws)
-        if of is None and is_listed(now.choice.kernel):
-            capacity = now.held.program.capacity
-            return self._meter.of_run(now.held.state, capacity, now.packed, names)
-        return self._meter.of_snapshot(of or now.snapshot, names)
+        return self._meter
 
     def set(self, **values: object) -> None:
         """Change live parameters; they act on the next step and compile nothing.

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from engine.params import Physics
 
@@ -95,6 +95,26 @@ def closest_points(
     x = rx + s * main_cos - t * neighb_cos
     y = ry + s * main_sin - t * neighb_sin
     return ContactPoints(s, t, x, y)
+
+
+def cores_meet(
+    rx: Scalar, ry: Scalar,
+    main_cos: Scalar, main_sin: Scalar, neighb_cos: Scalar, neighb_sin: Scalar,
+    length: Number,
+) -> Bool[Array, "..."]:  # fmt: skip
+    """Whether two core lines have a point in common; centres differ by (rx, ry).
+
+    Their lines meet at s = -(r × v̂)/(û × v̂), t = -(r × û)/(û × v̂), which must both be on a core.
+    Without the division that holds for parallel cores as well: both products must be 0 then, so
+    that they are on one line, and the last condition tells whether they reach each other.
+    """
+    half = 0.5 * length
+    cross = jnp.abs(main_cos * neighb_sin - main_sin * neighb_cos)
+    return (
+        (jnp.abs(rx * neighb_sin - ry * neighb_cos) <= half * cross)
+        & (jnp.abs(rx * main_sin - ry * main_cos) <= half * cross)
+        & (jnp.abs(rx * main_cos + ry * main_sin) <= length)
+    )
 
 
 def _clamp(value: Scalar, half: Number) -> Scalar:

@@ -19,6 +19,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Float32, Int
 
 from engine.capacity import Capacity, Demand, capacity_for, grown
+from engine.geometry import cores_meet, displacement
 from engine.interaction import Rod, contact_points
 from engine.kernels import native, resolve
 from engine.kernels.gather import gather
@@ -28,7 +29,7 @@ from engine.kernels.sums import Kernel
 from engine.params import GIVEN, Laws, Physics, Setup
 from engine.program import check_memory, compiled_ahead
 from engine.schema import ParameterError
-from engine.snapshot import MEASURES, Snapshot, Start
+from engine.snapshot import MEASURES, Snapshot, Start, Trust
 from engine.state import State, alive, state_shapes, to_device, with_capacity
 from engine.step import (
     PARAM_NAMES,
@@ -76,6 +77,10 @@ class Meter:
         self, snapshot: Snapshot, names: Iterable[str]
     ) -> dict[str, Float32[np.ndarray, "rods"]]:
         """`names`, of `MEASURES`, of a state that no run need have on the device; see `of_run`."""
+        return self.of_run(*self._placed(snapshot), names)
+
+    def _placed(self, snapshot: Snapshot) -> tuple[State, Capacity, Packed]:
+        """The rods of `snapshot` on the device, in arrays of the size that is told."""
         room = capacity_for(snapshot.n, snapshot.params, jax.default_backend(), self.kernel)
         if self._room is not None and self._room.rods == room.rods:
             room = self._room  # else a parameter that changes would compile
@@ -84,8 +89,17 @@ class Meter:
             Start.of(snapshot), snapshot.params, room, listed=True, obstacles=snapshot.obstacles,
             boundary=self.laws.boundary,
         )  # fmt: skip
-        packed = jax.device_put(pack(snapshot.params))
-        return self.of_run(state, room, packed, names)
+        return state, room, jax.device_put(pack(snapshot.params))
+
+    def trust_of(self, state: State, room: Capacity, packed: Packed, step: int) -> Trust:
+        """The deepest overlap and the crossed pairs of a run; see `of_run`."""
+        state, room = self._listed(state, room, packed)
+        deepest, crossed = jax.device_get(self._program("trust", room)(state, packed))
+        return Trust(float(deepest), int(crossed), step)
+
+    def trust_of_snapshot(self, snapshot: Snapshot) -> Trust:
+        """The same of a state that no run need have on the device."""
+        return self.trust_of(*self._placed(snapshot), snapshot.step)
 
     def of_run(
         self, state: State, room: Capacity, packed: Packed, names: Iterable[str]
@@ -157,7 +171,7 @@ class Meter:
         if name == "sums":
             summed = partial(native.per_particle_sum, threads=self._threads)
             return partial(_sums, kernel=summed if by_native else per_particle_sum, laws=self.laws)
-        return partial(_touching, laws=self.laws)
+        return partial(_trust if name == "trust" else _touching, laws=self.laws)
 
 
 def list_kernel(setup: Setup) -> str:
@@ -222,31 +236,81 @@ class _Touching(NamedTuple):
     partner: Int[Array, "slots rods"]
 
 
+def _trust(state: State, packed: Packed, *, laws: Laws) -> tuple[Float[Array, ""], Int[Array, ""]]:
+    """The deepest overlap of any two rods, in body widths, and how many pairs of cores meet."""
+    params, rods, pairs = unpack(packed, laws), rods_of(state), _pairs(state)
+
+    def look(k: Array, found: tuple[Array, Array]) -> tuple[Array, Array]:
+        j, pair = pairs.in_slot(k)
+        other = Rod(*[gather(values, j) for values in rods])
+        deepest = jnp.maximum(found[0], _overlap(rods, other, pair, params))
+        meet = pair & (j > pairs.own) & cores_meet(
+            displacement(rods.x - other.x, params), displacement(rods.y - other.y, params),
+            rods.cos, rods.sin, other.cos, other.sin, params.length,
+        )  # fmt: skip
+        return deepest, found[1] + meet.astype(jnp.int32)
+
+    none = jnp.zeros(pairs.own.size, jnp.float32), jnp.zeros(pairs.own.size, jnp.int32)
+    deepest, meeting = lax.fori_loop(0, pairs.turns, look, none)
+    return jnp.max(deepest), jnp.sum(meeting)
+
+
+class _Pairs(NamedTuple):
+    """The listed pairs, a slot of all rods at a time; `partner` (slots, N) as in `_Touching`."""
+
+    partner: Int[Array, "slots rods"]
+    used: Int[Array, "rods"]
+    own: Int[Array, "rods"]
+    there: Bool[Array, "rods"]
+
+    @property
+    def turns(self) -> Int[Array, ""]:
+        """How many slots there are to look at."""
+        return jnp.max(self.used)
+
+    def in_slot(self, k: Array) -> tuple[Int[Array, "rods"], Bool[Array, "rods"]]:
+        """The other rod of each in slot `k`, and whether there is one; the rod itself if not."""
+        j = lax.dynamic_index_in_dim(self.partner, k, keepdims=False)
+        pair = self.there & (k < self.used) & (j != self.own)
+        return jnp.where(pair, j, self.own), pair
+
+
+def _pairs(state: State) -> _Pairs:
+    assert state.neighbours is not None
+    chunks, slots, chunk = state.neighbours.table.shape
+    size = chunks * chunk
+    return _Pairs(
+        state.neighbours.table.transpose(1, 0, 2).reshape(slots, size),
+        jnp.repeat(state.neighbours.used, chunk, total_repeat_length=size),
+        jnp.arange(size),
+        alive(state),
+    )
+
+
+def _overlap(
+    rods: Rod, other: Rod, pair: Bool[Array, "rods"], params: Physics
+) -> Float[Array, "rods"]:
+    """The overlap of each pair in body widths; 0 is none."""
+    at = contact_points(rods, other, params)
+    distance = jnp.sqrt(at.x * at.x + at.y * at.y)
+    return jnp.where(pair, jnp.maximum(0, 1 - distance / (2 * params.radius)), 0)
+
+
 def _touching(state: State, packed: Packed, *, laws: Laws) -> _Touching:
     """Each listed pair looked at for contact, a slot of all rods at a time."""
-    assert state.neighbours is not None
-    params, rods, listed = unpack(packed, laws), rods_of(state), state.neighbours
-    chunks, slots, chunk = listed.table.shape
-    size = chunks * chunk
-    partner = listed.table.transpose(1, 0, 2).reshape(slots, size)
-    used = jnp.repeat(listed.used, chunk, total_repeat_length=size)
-    index = jnp.arange(size)
-    there = alive(state)
-    width = 2 * params.radius
+    params, rods, pairs = unpack(packed, laws), rods_of(state), _pairs(state)
 
     def look(k: Array, overlaps: Array) -> Array:
-        j = lax.dynamic_index_in_dim(partner, k, keepdims=False)
-        pair = there & (k < used) & (j != index)
-        j = jnp.where(pair, j, index)
-        at = contact_points(rods, Rod(*[gather(values, j) for values in rods]), params)
-        distance = jnp.sqrt(at.x * at.x + at.y * at.y)
-        overlap = jnp.where(pair, jnp.maximum(0, 1 - distance / width), 0)
+        j, pair = pairs.in_slot(k)
+        other = Rod(*[gather(values, j) for values in rods])
+        overlap = _overlap(rods, other, pair, params)
         return lax.dynamic_update_index_in_dim(overlaps, overlap, k, 0)
 
-    overlaps = lax.fori_loop(0, jnp.max(used), look, jnp.zeros((slots, size), jnp.float32))
+    none = jnp.zeros(pairs.partner.shape, jnp.float32)
+    overlaps = lax.fori_loop(0, pairs.turns, look, none)
     touches = overlaps > 0
     contacts = jnp.sum(touches, axis=0).astype(jnp.float32)
-    return _Touching(jnp.max(overlaps, axis=0, initial=0), contacts, touches, partner)
+    return _Touching(jnp.max(overlaps, axis=0, initial=0), contacts, touches, pairs.partner)
 
 
 def _cluster_sizes(touching: _Touching, n: int) -> Float32[np.ndarray, "rods"]:

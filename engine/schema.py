@@ -319,6 +319,27 @@ MAX_PACKING_FRACTION = 1.2
 COARSEST_GRAIN = 1e-3
 
 
+# The overlap, in body widths, up to which the regularised contacts of rods are as they should be.
+DEEPEST_OVERLAP = 0.5
+
+
+def warnings_of_state(deepest_overlap: float, crossed_pairs: int) -> tuple[str, ...]:
+    """Plain sentences about a state that should not be trusted."""
+    found = []
+    if deepest_overlap > DEEPEST_OVERLAP:
+        found.append(
+            f"rods overlap by up to {deepest_overlap:.1g} body widths, more than "
+            f"{DEEPEST_OVERLAP:g}, so they may cross: raise k_cc, or lower F_prop or dt."
+        )
+    if crossed_pairs:
+        pairs = "pair of rods lies" if crossed_pairs == 1 else "pairs of rods lie"
+        found.append(
+            f"{crossed_pairs} {pairs} across one another, as bacteria cannot: raise k_cc, or lower "
+            "F_prop; Reset parts them."
+        )
+    return tuple(found)
+
+
 def warnings_for(setup: Setup, params: Params) -> tuple[str, ...]:
     """Plain sentences about values that run but should not be trusted."""
     found = []

@@ -75,6 +75,18 @@ class Snapshot:
         return self.rods[:, 3]
 
 
+class Trust(NamedTuple):
+    """How near a state is to where the model says nothing about rods any more.
+
+    `deepest_overlap` of any two rods, in body widths; `crossed_pairs` of rods whose core lines meet
+    or cross; at that `step`.
+    """
+
+    deepest_overlap: float
+    crossed_pairs: int
+    step: int
+
+
 @dataclass(frozen=True)
 class Start:
     """Arrays to start from: `pos` (N, 2) in [0, L)², `theta` (N,), `activity` (N,).

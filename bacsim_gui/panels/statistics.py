@@ -111,6 +111,7 @@ class StatisticsPanel(Group):
         self._show_lists(status)
         if frame is not None:
             self._show_state(session, frame)
+            self._show_trust(session, status)
 
     def _show_speed(self, session: Session, status: Status, K: int, rate: float) -> None:
         put, stats = self.speed.put, status.stats
@@ -216,6 +217,20 @@ class StatisticsPanel(Group):
         put("simulated time", f"{snapshot.time:.6g} t")
         for name, value in snapshot.observables.items():
             put(name.replace("_", " "), f"{value:.3f}")
+
+    def _show_trust(self, session: Session, status: Status) -> None:
+        put, trust = self.state.put, None if session.looking is not None else status.trust
+        put(
+            "deepest overlap",
+            "–" if trust is None else f"{trust.deepest_overlap:.2f} body widths",
+            "Of any two rods; measured once a second or less often. Up to half a body width "
+            "contacts are to be trusted.",
+        )  # fmt: skip
+        put(
+            "crossed pairs", "–" if trust is None else f"{trust.crossed_pairs:,}",
+            "Pairs of rods whose core lines meet or cross, as those of bacteria cannot. Measured "
+            "once a second or less often.",
+        )  # fmt: skip
 
 
 def _heading(title: str) -> QLabel:

@@ -49,6 +49,24 @@ def segment_distance(p1: Array, q1: Array, p2: Array, q2: Array) -> float:
     )
 
 
+def segments_meet(p1: Array, q1: Array, p2: Array, q2: Array) -> bool:
+    """Whether two segments have a point in common, touching and lying on one another included.
+
+    By which side of one the ends of the other are on (Cormen et al., Introduction to Algorithms).
+    """
+
+    def side(a: Array, b: Array, c: Array) -> float:
+        return float(np.sign(cross(b - a, c - a)))
+
+    def on(a: Array, b: Array, c: Array) -> bool:
+        low, high = np.minimum(a, b), np.maximum(a, b)
+        return side(a, b, c) == 0 and bool(np.all((low <= c) & (c <= high)))
+
+    if side(p1, q1, p2) * side(p1, q1, q2) < 0 and side(p2, q2, p1) * side(p2, q2, q1) < 0:
+        return True
+    return on(p1, q1, p2) or on(p1, q1, q2) or on(p2, q2, p1) or on(p2, q2, q1)
+
+
 def ends(centre: Array, theta: float, length: float) -> tuple[Array, Array]:
     """(p, q): the front end centre + l/2 u and the rear end centre - l/2 u."""
     half = 0.5 * length * np.array([np.cos(theta), np.sin(theta)])
