@@ -19,7 +19,7 @@ from engine.kernels import Choice, check_runs_here, is_listed, reason_now, resol
 from engine.measures import Meter, list_kernel
 from engine.native.library import default_threads
 from engine.obstacle import Obstacle, checked_obstacles
-from engine.params import Params, Setup
+from engine.params import Laws, Params, Setup
 from engine.program import Program, check_memory, device_name
 from engine.runner import Held, Runner, place
 from engine.schema import ParameterError
@@ -199,7 +199,7 @@ class Driver:
         Raises `ParameterError` for an unknown name, and where there is no memory.
         """
         now = self._whole() if of is None else self._now
-        meter = self._meter_for(now)
+        meter = self._meter_for(now, now.setup.laws if of is None else of.laws)
         if of is None and is_listed(now.choice.kernel):
             return meter.of_run(now.held.state, now.held.program.capacity, now.packed, names)
         return meter.of_snapshot(of or now.snapshot, names)
@@ -210,15 +210,14 @@ class Driver:
         Compiles at the first time only, as `measure` does, and raises as that does.
         """
         now = self._whole()
-        meter = self._meter_for(now)
+        meter = self._meter_for(now, now.setup.laws)
         if is_listed(now.choice.kernel):
             room = now.held.program.capacity
             return meter.trust_of(now.held.state, room, now.packed, now.snapshot.step)
         return meter.trust_of_snapshot(now.snapshot)
 
-    def _meter_for(self, now: Current) -> Meter:
+    def _meter_for(self, now: Current, laws: Laws) -> Meter:
         kernel = now.choice.kernel if is_listed(now.choice.kernel) else list_kernel(now.setup)
-        laws = now.setup.laws if of is None else of.laws
         if self._meter is None or (self._meter.kernel, self._meter.laws) != (kernel, laws):
             runner = self._runner
             self._meter = Meter(kernel, runner.threads, self._on_compile, runner.note, laws)

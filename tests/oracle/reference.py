@@ -293,11 +293,21 @@ def noise(state: Rods, params: ModelParams, seed: int, step: int) -> Noise:
     return Noise(shift, np.sqrt(2.0 * params.D_r * params.dt) * turn, tumbles, heading)
 
 
+def with_step(velocity: Array, spin: Array, params: ModelParams) -> ModelParams:
+    """The same with the dt of this step: shorter where a tip would go farther than 0.1 d."""
+    if getattr(params, "time_step", "fixed") == "fixed":
+        return params
+    tip = np.linalg.norm(velocity, axis=1) + 0.5 * params.length * np.abs(spin)
+    longest = 0.1 * 2.0 * params.radius / max(float(tip.max()), 1e-300)
+    return SimpleNamespace(**{**vars(params), "dt": min(params.dt, longest)})
+
+
 def one_timestep(state: Rods, params: ModelParams, seed: int | None = None, step: int = 0) -> Rods:
     """One explicit Euler step, without noise where there is no seed; every right-hand side reads
     the old state."""
     sums = per_particle_sum(state, params)
     velocity, spin = velocities(state, params, sums)
+    params = with_step(velocity, spin, params)
     pos, theta = state.pos + velocity * params.dt, state.theta + spin * params.dt
     if seed is not None:
         drawn = noise(state, params, seed, step)
@@ -338,6 +348,8 @@ def defaults(**values: float | str) -> SimpleNamespace:
         "contact": "hooke",
         "activation": "rising",
         "noise_of": "all",
+        "boundary": "periodic",
+        "time_step": "fixed",
     }
     unknown = set(values) - set(base)
     if unknown:

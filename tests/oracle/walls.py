@@ -97,16 +97,21 @@ def box_push(
         return _round_push(pos, theta, **rod)
     force, torque = np.zeros(2), 0.0
     along = np.array([np.cos(theta), np.sin(theta)])
-    line = np.linspace(-length / 2, length / 2, 20001)
+    line = np.linspace(-length / 2, length / 2, 401)
     for inward in ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)):
         normal = np.array(inward)
         beyond = 0.0 if max(inward) > 0 else space_size
-        depth = (pos + line[:, None] * along) @ normal + beyond
-        touched = int(np.argmin(depth + 0.02 * 2 * radius * (2 * line / length) ** 2))
-        deep = np.clip(radius - depth[touched], 0, 2 * radius)
+        points, step = line, line[1] - line[0]
+        for _ in range(3):
+            depth = (pos + points[:, None] * along) @ normal + beyond
+            touched = int(np.argmin(depth + 0.02 * 2 * radius * (2 * points / length) ** 2))
+            at, deepest = float(points[touched]), float(depth[touched])
+            points = np.clip(np.linspace(at - step, at + step, 201), line[0], line[-1])
+            step /= 100
+        deep = np.clip(radius - deepest, 0, 2 * radius)
         push = k * deep * (np.sqrt(deep / (2 * radius)) if hertz else 1.0) * normal
         force += push
-        torque += line[touched] * (along[0] * push[1] - along[1] * push[0])
+        torque += at * (along[0] * push[1] - along[1] * push[0])
     return force, float(torque)
 
 
