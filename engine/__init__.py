@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from engine.differentiable import Rods, rollout
     from engine.driver import Driver, SimulationError, Stats
     from engine.obstacle import Obstacle
     from engine.params import Params, Setup
@@ -21,11 +22,13 @@ __all__ = [
     "Obstacle",
     "ParameterError",
     "Params",
+    "Rods",
     "Setup",
     "SimulationError",
     "Snapshot",
     "Start",
     "Stats",
+    "rollout",
 ]
 
 _HOME = {
@@ -33,11 +36,13 @@ _HOME = {
     "Obstacle": "obstacle",
     "ParameterError": "schema",
     "Params": "params",
+    "Rods": "differentiable",
     "Setup": "params",
     "SimulationError": "driver",
     "Snapshot": "snapshot",
     "Start": "snapshot",
     "Stats": "driver",
+    "rollout": "differentiable",
 }
 
 

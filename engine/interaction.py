@@ -64,14 +64,15 @@ def single_pair_interaction(
     # A rod is infinitely far from itself: masked before any division, in force and sensing alike.
     squared = jnp.where(same, jnp.inf, contact.x * contact.x + contact.y * contact.y)
     width = 2 * params.radius
-    # Coincident contact points have no normal; the floor makes their force 0, not NaN.
-    per_distance = lax.rsqrt(jnp.maximum(squared, 1e-20))
+    # Coincident contact points have no normal: what depends on it is 0, in force and gradient.
+    per_distance = lax.rsqrt(jnp.where(squared > 1e-20, squared, jnp.inf))
     pressed = params.k_cc * (width * per_distance - 1)
+    touching = squared < width * width
     if params.contact == "hertz":
-        # No farther than rods touch: infinity times 0 would leave no derivative.
-        distance = jnp.minimum(squared, width * width) * per_distance
+        # Of those that touch alone: that of a rod to itself is ∞ · 0.
+        distance = jnp.where(touching, squared, 0) * per_distance
         pressed *= root_of_overlap(1 - distance / width)
-    push = jnp.where(squared < width * width, pressed, 0)
+    push = jnp.where(touching, pressed, 0)
     force_x, force_y = push * contact.x, push * contact.y
     sensed = jnp.where(
         squared < params.sensing_range**2, params.w_d + params.w_a * neighb.activity, 0

@@ -37,27 +37,31 @@ def noise(state: State, params: Physics) -> Noise:
     Where noise is of active rods alone, D_t, D_r and the chance to tumble are times the activity.
     """
     normal, words = _drawn(state, params)
+    normal = normal.astype(state.theta.dtype)
     chance, there = tumble_chance(params), alive(state)
     if params.noise_of == "active":
-        normal = normal * jnp.sqrt(state.activity)[:, None]
-        chance = chance * state.activity
+        normal = normal * _root(state.activity)[:, None]
+        chance = chance * state.activity.astype(jnp.float32)
     # Of 31 bits: float32 would round the chances of rare tumbles. The number is the largest below.
     level = jnp.rint(jnp.minimum(chance * 2.0**31, 2147483520.0)).astype(jnp.int32)
     turns = (words[:, 1] >> 8).astype(jnp.float32) * 2.0**-24 - 0.5
     return Noise(
-        normal[:, :2] * jnp.sqrt(2 * params.D_t * params.dt),
-        normal[:, 2] * jnp.sqrt(2 * params.D_r * params.dt),
+        normal[:, :2] * _root(2 * params.D_t * params.dt),
+        normal[:, 2] * _root(2 * params.D_r * params.dt),
         there & ((words[:, 0] >> 1).astype(jnp.int32) < level),
-        turns * (2 * math.pi),
+        (turns * (2 * math.pi)).astype(state.theta.dtype),
     )
 
 
 def _drawn(state: State, params: Params) -> tuple[Float[Array, "rods 3"], UInt32[Array, "rods 2"]]:
-    """Three normal numbers and two random words of each rod; all are 0 where nothing needs them."""
+    """Three normal numbers and two random words of each rod; all are 0 where nothing needs them.
+
+    In float32 also where all else is in float64: those draws would be other numbers.
+    """
     n = state.theta.size
 
     def normal_of(rod: Array) -> Array:
-        return jax.random.normal(_key(state, rod), (3,))
+        return jax.random.normal(_key(state, rod), (3,), jnp.float32)
 
     def words_of(rod: Array) -> Array:
         return jax.random.bits(_key(state, rod), (5,))[3:]  # those after the normal numbers'
@@ -72,7 +76,13 @@ def _drawn(state: State, params: Params) -> tuple[Float[Array, "rods 3"], UInt32
         return normal, lax.cond(tumbling, lambda: jax.vmap(words_of)(state.id), no_words)
 
     silent = (params.D_r <= 0) & (params.D_t <= 0) & (params.tumble_rate <= 0)
-    return lax.cond(silent, lambda: (jnp.zeros((n, 3)), no_words()), draw)
+    return lax.cond(silent, lambda: (jnp.zeros((n, 3), jnp.float32), no_words()), draw)
+
+
+def _root(of: Float[Array, "..."]) -> Float[Array, "..."]:
+    """√, whose gradient at 0 is 0 here: it would not be finite, and spoil those of all else."""
+    positive = of > 0
+    return jnp.where(positive, jnp.sqrt(jnp.where(positive, of, 1)), 0)
 
 
 def _key(state: State, rod: Array) -> Array:

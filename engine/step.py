@@ -196,12 +196,13 @@ def surrounding(
 
 
 def one_timestep(
-    state: State, params: Physics, kernel: Kernel, most_move: Float[Array, ""]
+    state: State, params: Physics, kernel: Kernel, most_move: Float[Array, ""] | None
 ) -> tuple[State, Motion]:
     """The state one step later, and the motion without noise that led there.
 
     A step in which a rod's tip would move by more than `most_move` is shortened for that rod:
-    relaxation needs it; a run passes infinity, which changes no bit.
+    relaxation needs it; a run passes infinity, which changes no bit. None stands for that too, and
+    leaves out a stage that has no gradient.
     """
     rods = rods_of(state)
     with jax.named_scope("pair_sums"):
@@ -214,9 +215,10 @@ def one_timestep(
         force = sums.force + thrust + push
         torque = sums.torque + thrust_torque + push_torque
         motion = update_velocity(force, torque, rods, params)
-    with jax.named_scope("limit"):
-        share = jnp.minimum(1, most_move / jnp.maximum(tip_moves(motion, params), 1e-30))
-        motion = Motion(motion.velocity * share[:, None], motion.angular * share)
+    if most_move is not None:
+        with jax.named_scope("limit"):
+            share = jnp.minimum(1, most_move / jnp.maximum(tip_moves(motion, params), 1e-30))
+            motion = Motion(motion.velocity * share[:, None], motion.angular * share)
     with jax.named_scope("time_step"):
         params = replace(params, dt=step_length(motion, params))
     with jax.named_scope("noise"):

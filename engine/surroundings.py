@@ -61,8 +61,9 @@ def way_out(x: Scalar, y: Scalar, wall: Wall, params: Physics) -> Way:
     sideways = out_x > out_y
     inside = jnp.maximum(out_x, out_y) <= 0
     near_x, near_y = jnp.maximum(out_x, 0), jnp.maximum(out_y, 0)
-    outside = jnp.sqrt(near_x * near_x + near_y * near_y)
-    per_distance = 1 / jnp.where(inside, 1, outside)
+    # Where it is not used the root is of 1, since the gradient of that of 0 is not finite.
+    outside = jnp.sqrt(jnp.where(inside, 1, near_x * near_x + near_y * near_y))
+    per_distance = 1 / outside
     sign_x, sign_y = jnp.where(x < 0, -1, 1), jnp.where(y < 0, -1, 1)
     return Way(
         jnp.where(inside, jnp.maximum(out_x, out_y), outside) - wall.radius,
@@ -184,18 +185,21 @@ def hand_push(rods: Rod, params: Physics) -> Push:
     within = params.push_range
     x = displacement(rods.x - params.push_x, params)
     y = displacement(rods.y - params.push_y, params)
-    part = jnp.sqrt(x * x + y * y) / within
+    squared = x * x + y * y
+    # At the hand the gradient of the root would not be finite.
+    part = jnp.sqrt(jnp.where(squared > 0, squared, 1e-30)) / within
     # Times the unit vector (x, y) / (q push_range).
     per_length = 4 * params.push_force * jnp.maximum(1 - part, 0) / within
     return Push(per_length * x, per_length * y, jnp.zeros_like(x))
 
 
 def external(
-    rods: Rod, obstacles: Float[Array, "places 5"], count: Int[Array, ""], params: Physics
+    rods: Rod, obstacles: Float[Array, "places 5"], count: Int[Array, ""] | int, params: Physics
 ) -> tuple[Float[Array, "rods 2"], Float[Array, "rods"]]:
     """Force (N, 2) and torque (N,) of walls, hand and the first `count` obstacles on each rod.
 
-    Without any of them this costs next to nothing.
+    Without any of them this costs next to nothing. A plain number as `count` makes a loop that can
+    be differentiated backwards.
     """
     zero = jnp.zeros_like(rods.x)
     begin = lax.cond(

@@ -23,22 +23,32 @@ Indexed = tuple[Rod, Int[Array, "..."]]
 
 
 def per_particle_sum(
-    rods: Rod, count: Int[Array, ""], params: Physics, neighbours: NeighbourList | None = None
+    rods: Rod,
+    count: Int[Array, ""],
+    params: Physics,
+    neighbours: NeighbourList | None = None,
+    *,
+    backwards: bool = False,
 ) -> PairSums:
-    """Sums over all pairs of the first `count` of `rods`, arrays (N,); temporary memory O(N)."""
+    """Sums over all pairs of the first `count` of `rods`, arrays (N,); temporary memory O(N).
+
+    `backwards` makes loops of fixed length, which alone can be differentiated backwards; the sums
+    are the same.
+    """
     n = rods.x.size
     rows, columns = _block_shape(n, jax.default_backend())
     index = jnp.arange(n)
-    # Empty places come last.
-    order = jnp.argsort(jnp.where(index < count, rods.x, jnp.inf))
+    # Empty places come last. Order and reach are whole numbers, which have no gradient.
+    x = lax.stop_gradient(rods.x)
+    order = jnp.argsort(jnp.where(index < count, x, jnp.inf))
     ordered = (Rod(*[values[order] for values in rods]), jnp.where(index < count, index, -1))
     main_blocks, neighb_blocks = _blocks(ordered, rows), _blocks(ordered, columns)
-    reach = _columns_in_reach(ordered[0].x, count, rows, columns, params)
+    reach = _columns_in_reach(x[order], count, rows, columns, params)
     blocks = _blocks_of(count, columns)
 
     def sum_of_rows(block: tuple[Indexed, Array, Array]) -> tuple[Array, Array]:
         main, first, turns = block
-        return _sum_of_rows(main, first, turns, blocks, neighb_blocks, params)
+        return _sum_of_rows(main, first, turns, blocks, neighb_blocks, params, backwards)
 
     sums = lax.map(sum_of_rows, (main_blocks, *reach))
     place = jnp.zeros_like(order).at[order].set(jnp.arange(n), unique_indices=True)
@@ -101,7 +111,8 @@ def _rank(
 ) -> tuple[Int[Array, "blocks"], Int[Array, "blocks"]]:
     """Which image of the box `at` lies in, and how many of the sorted `x` lie before it there."""
     turns = jnp.floor(at / space_size)
-    return turns.astype(int), jnp.searchsorted(x, at - turns * space_size, side=side)
+    rank = jnp.searchsorted(x, lax.stop_gradient(at - turns * space_size), side=side)
+    return turns.astype(int), rank.astype(int)
 
 
 def _sum_of_rows(
@@ -111,6 +122,7 @@ def _sum_of_rows(
     blocks: Array,
     neighb_blocks: Indexed,
     params: Physics,
+    backwards: bool,
 ) -> tuple[Complex[Array, "rows"], Complex[Array, "rows"]]:
     """The sums of one block of rows: force as x + i y, and torque + i local density.
 
@@ -131,6 +143,15 @@ def _sum_of_rows(
             other + lax.complex(term.torque, term.sensed),
         )
 
-    zero = jnp.zeros((columns, i.size), jnp.complex64)
-    force, other = lax.fori_loop(0, turns, add_columns, (zero, zero))
+    zero = lax.complex(*[jnp.zeros((columns, i.size), rods.x.dtype)] * 2)
+    if backwards:
+        # What a block is made of is computed again for its gradient, not kept.
+        add = jax.checkpoint(add_columns)
+
+        def add_if_in_reach(b: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
+            return lax.cond(b < turns, add, lambda _, sums: sums, b, sums)
+
+        force, other = lax.fori_loop(0, neighb_blocks[1].shape[0], add_if_in_reach, (zero, zero))
+    else:
+        force, other = lax.fori_loop(0, turns, add_columns, (zero, zero))
     return force.sum(axis=0), other.sum(axis=0)
