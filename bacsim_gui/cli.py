@@ -154,7 +154,7 @@ def trace(arguments: argparse.Namespace, command: PlainParser) -> None:
     run, frames, K = checked(command, order)
     prepare()
     from bacsim_gui.progress import Progress
-    from engine.driver import Driver, SimulationError
+    from engine.driver import SimulationError
     from engine.study.trace import TraceError
     from engine.study.trace import trace as trace_frames
 
@@ -162,9 +162,7 @@ def trace(arguments: argparse.Namespace, command: PlainParser) -> None:
         say_run(run, progress)
         progress.update(0.0, "compiling")
         try:
-            driver = Driver(
-                run.setup, run.params, seed=run.seed, start=run.start, obstacles=run.obstacles
-            )
+            driver = run.driver()
             progress.update(0.5, f"tracing {frames} frames of {K} steps")
             files = trace_frames(driver, Path(arguments.out), frames=frames, K=K)
         except (SimulationError, TraceError) as error:

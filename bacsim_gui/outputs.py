@@ -37,9 +37,7 @@ class Going:
 
 def begin(run: Run) -> Going:
     """A run from its beginning. Raises `ParameterError`."""
-    from engine.driver import Driver
-
-    driver = Driver(run.setup, run.params, seed=run.seed, start=run.start, obstacles=run.obstacles)
+    driver = run.driver()
     return Going(driver, Timeline(Head.of(driver, run.title, run.K, run.fps)))
 
 

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs kept in files: the presets that come with the program, and the user's own."""
 
+from __future__ import annotations
+
 import difflib
 import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 from zipfile import BadZipFile
 
 import numpy as np
@@ -20,6 +22,9 @@ from engine.params import Params, Setup
 from engine.schema import ParameterError
 from engine.snapshot import Snapshot, Start
 from engine.storage.atomic import whole_file
+
+if TYPE_CHECKING:
+    from engine.driver import Driver
 
 # Angles and positions of a start file are kept as shares of a turn and of the box.
 _SHARES = 2**16
@@ -42,12 +47,25 @@ class Run:
     start: Start | None = None
     obstacles: tuple[Obstacle, ...] = ()
 
+    def driver(self, threads: int | None = None) -> Driver:
+        """The run at its beginning: compiles, and relaxes rods at random places (seconds).
+
+        `threads` is how many native code uses. Raises `ParameterError`.
+        """
+        # JAX takes a second to load, and whoever only reads a preset must not wait for it.
+        from engine.driver import Driver
+
+        return Driver(
+            self.setup, self.params, self.seed, self.start, threads=threads,
+            obstacles=self.obstacles,
+        )  # fmt: skip
+
     def movie_steps(self, movie_fps: float) -> int:
         """Steps between two frames of a movie, so that it runs at the pace of the window."""
         # The compiled loop counts in int32.
         return min(2**31 - 1, max(1, round(self.K * self.fps / movie_fps)))
 
-    def with_rods(self, rods: object) -> "Run":
+    def with_rods(self, rods: object) -> Run:
         """The same run with another number of rods at the same packing fraction.
 
         Few rods get the smallest box that is possible, and so a lower packing fraction.
@@ -62,7 +80,7 @@ class Run:
         params = replace(self.params, space_size=max(side, least))
         return replace(self, setup=setup, params=params, start=None)
 
-    def with_values(self, **values: object) -> "Run":
+    def with_values(self, **values: object) -> Run:
         """The same run with some declared parameters changed.
 
         A new number of rods keeps the packing fraction, unless `space_size` is given as well. The

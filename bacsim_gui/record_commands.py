@@ -152,7 +152,6 @@ def movie(arguments: argparse.Namespace, command: PlainParser) -> None:
     from bacsim_gui.progress import Progress
     from bacsim_gui.recording import Recording
     from bacsim_gui.timeline import Head, Timeline
-    from engine.driver import Driver
 
     with Progress() as progress:
         say_run(begun, progress)
@@ -165,10 +164,7 @@ def movie(arguments: argparse.Namespace, command: PlainParser) -> None:
             "second of movie."
         )
         progress.update(0.0, "compiling")
-        driver = Driver(
-            begun.setup, begun.params, seed=begun.seed, start=begun.start,
-            obstacles=begun.obstacles,
-        )  # fmt: skip
+        driver = begun.driver()
         timeline = Timeline(Head.of(driver, begun.title, begun.K, begun.fps))
         progress.begin()
         driver.advance(skipped)

@@ -15,34 +15,54 @@ if TYPE_CHECKING:
     from engine.obstacle import Obstacle
     from engine.params import Params, Setup
     from engine.schema import ParameterError
-    from engine.snapshot import Snapshot, Start
+    from engine.snapshot import Checkpoint, Snapshot, Start
+    from engine.storage.errors import StorageError
+    from engine.storage.scripts import load_checkpoint, load_snapshot, save_checkpoint
+    from engine.storage.series import SeriesWriter
+    from engine.storage.trajectory import Trajectory, TrajectoryWriter
 
 __all__ = [
+    "Checkpoint",
     "Driver",
     "Obstacle",
     "ParameterError",
     "Params",
     "Rods",
+    "SeriesWriter",
     "Setup",
     "SimulationError",
     "Snapshot",
     "Start",
     "Stats",
+    "StorageError",
+    "Trajectory",
+    "TrajectoryWriter",
+    "load_checkpoint",
+    "load_snapshot",
     "rollout",
+    "save_checkpoint",
 ]
 
 _HOME = {
+    "Checkpoint": "snapshot",
     "Driver": "driver",
     "Obstacle": "obstacle",
     "ParameterError": "schema",
     "Params": "params",
     "Rods": "differentiable",
+    "SeriesWriter": "storage.series",
     "Setup": "params",
     "SimulationError": "driver",
     "Snapshot": "snapshot",
     "Start": "snapshot",
-    "Stats": "driver",
+    "Stats": "stats",
+    "StorageError": "storage.errors",
+    "Trajectory": "storage.trajectory",
+    "TrajectoryWriter": "storage.trajectory",
+    "load_checkpoint": "storage.scripts",
+    "load_snapshot": "storage.scripts",
     "rollout": "differentiable",
+    "save_checkpoint": "storage.scripts",
 }
 
 

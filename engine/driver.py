@@ -3,7 +3,7 @@
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import SupportsIndex
 
@@ -80,6 +80,29 @@ class Driver:
     ) -> None:
         self._listen(while_relaxing, on_compile, threads)
         self._now = self._built(None, Begun(setup, params, start), params, seed, obstacles)
+
+    @classmethod
+    def from_snapshot(
+        cls,
+        snapshot: Snapshot,
+        setup: Setup | None = None,
+        *,
+        seed: int = 0,
+        threads: int | None = None,
+    ) -> "Driver":
+        """A new run that begins with the rods of `snapshot`, its parameters and obstacles.
+
+        At its step and time, by the names that its rods have. `setup` chooses the kernel; by
+        default it is `Setup` with as many rods. Change parameters afterwards, by `set`, which lets
+        the rods follow. For the bits of the run that the snapshot is of take a checkpoint.
+
+        Raises `ParameterError` for a setup of another number of rods.
+        """
+        setup = setup or Setup(rods=snapshot.n)
+        return cls(
+            setup, snapshot.params, seed, Start.of(snapshot), threads=threads,
+            obstacles=snapshot.obstacles,
+        )  # fmt: skip
 
     @classmethod
     def resumed(
@@ -283,6 +306,29 @@ class Driver:
         if not ran.report.ok:
             raise _refusal(now, ran.report)
         return now.snapshot
+
+    def frames(self, steps: SupportsIndex, *, every: SupportsIndex) -> Iterator[Snapshot]:
+        """Take `steps` steps, and give the state every so many of them, to a `for` loop.
+
+        The present state comes first, then one after each `every` steps, and one after the last:
+        of 1,000 steps every 100 there are 11. What the loop does in between is done at just that
+        step: it may measure, `set` parameters, add rods, write files, or end early by `break` or an
+        error, and the Driver stands at the step of the latest snapshot. Nothing is computed ahead.
+
+        Raises `ParameterError` for numbers of steps that are none, at once, and `SimulationError`
+        as `advance` does.
+        """
+        steps, every = operator.index(steps), operator.index(every)
+        if steps < 0:
+            raise ParameterError("steps", steps, "is not possible", "Give at least 0.")
+        if every < 1:
+            raise ParameterError("every", every, "is not possible", "Give at least 1.")
+        return self._frames(steps, every)
+
+    def _frames(self, steps: int, every: int) -> Iterator[Snapshot]:
+        yield self.snapshot()
+        for done in range(0, steps, every):
+            yield self.advance(min(every, steps - done))
 
     def add(
         self, pos: ArrayLike, theta: ArrayLike, activity: ArrayLike = 0.0

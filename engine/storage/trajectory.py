@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
 import gsd.fl
@@ -25,6 +26,8 @@ from engine.storage.container import ENTRY_BYTES, Container, grown_index, index_
 from engine.storage.errors import StorageError
 
 SUFFIX = ".gsd"
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 # Goes up when an older program could no longer read what is written.
 FORMAT = 1
@@ -51,7 +54,7 @@ class TrajectoryWriter:
 
     Args:
         path: the file; it must not exist.
-        about: texts about the run, kept in the first frame.
+        about: texts about the run, kept in the first frame; by default none.
         rods: about how many rods a frame keeps, None for all. Those are kept whose id is a multiple
             of one number, which follows from the first frame: so each is followed all its life,
             and where rods come and go the share stays. Observables are of all rods.
@@ -66,7 +69,7 @@ class TrajectoryWriter:
     """
 
     def __init__(
-        self, path: Path | str, about: Mapping[str, str], *, rods: int | None = None
+        self, path: Path | str, about: Mapping[str, str] = NOTHING, *, rods: int | None = None
     ) -> None:
         if rods is not None and rods < 1:
             raise ParameterError("rods", rods, "are too few for a trajectory", "Keep at least 1.")

@@ -2,6 +2,7 @@
 """Presets and configuration files: what they hold, what they refuse, how they start."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +10,7 @@ from PIL import Image
 
 from bacsim_gui.presets import load_config, load_preset, preset_names, save_config, write_start
 from bacsim_gui.resources import assets_dir
-from engine import Driver, ParameterError, schema
-from engine.snapshot import Snapshot
+from engine import Driver, Obstacle, ParameterError, Snapshot, Start, schema
 from engine.storage.errors import StorageError
 
 
@@ -205,3 +205,14 @@ def test_a_preset_has_a_picture_of_its_rods(name):
     assert (pixels[..., 0] > pixels[..., 2] + 60).mean() > 0.01
     assert 0.02 < (pixels.max(axis=2) > 100).mean() < 0.99
     assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 20
+
+
+def test_a_run_is_begun_with_all_that_belongs_to_it():
+    wall = Obstacle(4.0, 5.0, radius=1.0)
+    run = replace(load_preset("swarming", rods=64), seed=3, obstacles=(wall,))
+    driver = run.driver(threads=1)
+    assert (driver.setup, driver.params, driver.seed) == (run.setup, run.params, 3)
+    assert driver.obstacles == (wall,)
+    start = Start.of(driver.snapshot())
+    again = replace(run, start=start).driver()
+    assert again.snapshot().rods.tobytes() == driver.snapshot().rods.tobytes()
