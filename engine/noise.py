@@ -6,7 +6,7 @@ nor their order in memory changes what a rod draws.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -64,7 +64,9 @@ def _drawn(state: State, params: Params) -> tuple[Float[Array, "rods 3"], UInt32
         return jax.random.normal(_key(state, rod), (3,), jnp.float32)
 
     def words_of(rod: Array) -> Array:
-        return jax.random.bits(_key(state, rod), (5,))[3:]  # those after the normal numbers'
+        return jax.random.bits(_key(state, rod), (5,), jnp.uint32)[
+            3:
+        ]  # those after the normal numbers'
 
     def no_words() -> Array:
         return jnp.zeros((n, 2), jnp.uint32)
@@ -79,7 +81,7 @@ def _drawn(state: State, params: Params) -> tuple[Float[Array, "rods 3"], UInt32
     return lax.cond(silent, lambda: (jnp.zeros((n, 3), jnp.float32), no_words()), draw)
 
 
-def _root(of: Float[Array, "..."]) -> Float[Array, "..."]:
+def _root(of: Any) -> Array:
     """√, whose gradient at 0 is 0 here: it would not be finite, and spoil those of all else."""
     positive = of > 0
     return jnp.where(positive, jnp.sqrt(jnp.where(positive, of, 1)), 0)

@@ -12,6 +12,7 @@ import pytest
 from engine import Obstacle, ParameterError, Params, Rods, Setup, Start, rollout
 from engine.differentiable import BACKWARDS
 from engine.interaction import Rod, single_pair_interaction
+from engine.params import Physics
 from tests.oracle import reference
 
 # Crowded, and every number of the model counts.
@@ -37,9 +38,15 @@ def random_rods(n: int, params: Params = PARAMS) -> Rods:
     )
 
 
+# Laws that compute most; the given ones are simpler, and the Driver's below.
+SETUP = Setup(
+    kernel="naive", drag="anisotropic", contact="hertz", activation="falling", noise_of="active"
+)
+
+
 def loss(params: Params, rods: Rods) -> jax.Array:
     """A smooth function of all that is left of a run, the same across the edges of the box."""
-    end = rollout(rods, params, 20, setup=Setup(kernel="naive"), obstacles=[WALL])
+    end = rollout(rods, params, 20, setup=SETUP, obstacles=[WALL])
     turns = 2 * np.pi / 20.0 * end.pos
     return jnp.sum(jnp.sin(turns)) + jnp.sum(jnp.cos(end.theta)) + jnp.sum(end.activity**2)
 
@@ -50,7 +57,9 @@ differentiated = jax.jit(jax.value_and_grad(loss, argnums=(0, 1)))
 @pytest.mark.parametrize("kernel", ["auto", "rowsum"])
 def test_the_end_is_that_of_a_driver(crowd, kernel):
     """With noise, memory, an obstacle and the hand, from a state with names of its own."""
-    crowd.set(D_r=0.02, D_t=0.001, tau_a=0.5, push_x=20.0, push_y=20.0, push_force=5.0)
+    crowd.set(
+        D_r=0.02, D_t=0.001, tumble_rate=5.0, tau_a=0.5, push_x=20.0, push_y=20.0, push_force=5.0
+    )
     crowd.set_obstacles([Obstacle(10.0, 10.0, radius=2.0)])
     crowd.remove(crowd.ids[:3])
     crowd.advance(7)
@@ -93,7 +102,7 @@ def test_both_kernels_have_the_same_gradients(quickly_compiled):
 
     def gradient(kernel: str) -> tuple[Params, Rod]:
         def total(params: Params, rods: Rod) -> jax.Array:
-            sums = BACKWARDS[kernel](rods, jnp.asarray(80), params, None)
+            sums = BACKWARDS[kernel](rods, jnp.asarray(80), Physics(**vars(params)), None)
             parts = (*sums.force.T, sums.torque, sums.local_density)
             return sum(jnp.sum(jnp.sin(part + i)) for i, part in enumerate(parts))
 
@@ -137,7 +146,9 @@ def test_coincident_rods_have_the_gradient_of_what_needs_no_normal():
 
     def force(y: jax.Array) -> jax.Array:
         here, there = (Rod(jnp.float32(5), at, *jnp.eye(3)[0]) for at in (y, jnp.float32(5)))
-        return single_pair_interaction(here, there, PARAMS, jnp.asarray(False)).force_y
+        return single_pair_interaction(
+            here, there, Physics(**asdict(PARAMS)), jnp.asarray(False)
+        ).force_y
 
     value, slope = jax.jit(jax.value_and_grad(force))(jnp.float32(5))
     assert value == 0
