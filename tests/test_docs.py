@@ -3,9 +3,17 @@
 
 import re
 import runpy
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import jax
+import matplotlib
+import matplotlib.pyplot as plt
+import nbformat
+import numpy as np
 import pytest
+from PIL import Image
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
@@ -24,11 +32,65 @@ def test_links_lead_to_files(page):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def test_the_library_example_of_the_readme_runs(capsys):
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    exec(compile(code, "README.md", "exec"), {})
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 21
-    # One compile, although a live parameter was changed.
-    assert lines[-1].endswith(" 1")
+def python_of(page: str) -> list[str]:
+    """The examples of a page, in their order."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch) -> Iterator[Path]:
+    """Examples write into the folder that they run in, and their plots show no window."""
+    monkeypatch.chdir(tmp_path)
+    matplotlib.use("Agg")
+    yield tmp_path
+    plt.close("all")
+
+
+def test_the_script_of_the_readme_plots_an_order_parameter(elsewhere):
+    (code,) = python_of("README.md")
+    assert len([line for line in code.splitlines() if line]) <= 10
+    names: dict[str, Any] = {}
+    exec(compile(code, "README.md", "exec"), names)
+    with Image.open(elsewhere / "order.png") as picture:
+        assert picture.size == (640, 480)
+    assert names["frames"][-1].step == 6000
+    assert names["driver"].stats.compiles == 1
+
+
+@pytest.fixture
+def quickly_compiled() -> Iterator[None]:
+    """Gradients compile for long; examples need not be fast."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
+def test_the_examples_of_the_library_page_run(elsewhere, quickly_compiled, capsys):
+    names: dict[str, Any] = {}
+    for code in python_of("docs/library.md"):
+        exec(compile(code, "docs/library.md", "exec"), names)
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in printed[:2]] == ["0.00", "0.33"]
+    assert names["way"].pos.shape == (21, 64, 2)
+    assert 0 < abs(names["slope"].F_prop) < 1
+    assert np.isfinite(names["by_rod"].pos).all()
+    assert {path.name for path in elsewhere.iterdir()} == {"run.gsd", "run.csv", "run.bacsim"}
+
+
+def test_the_notebook_runs_and_keeps_its_pictures(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    page = runpy.run_path(str(ROOT / "docs" / "make_notebook.py"))
+    kept = nbformat.read(page["PAGE"], as_version=4)
+    nbformat.validate(kept)
+    shown = {kind for cell in kept.cells for kind in kinds(cell)}
+    assert shown == {"stream", "image/png"}, "run: python docs/make_notebook.py"
+    assert page["PAGE"].stat().st_size < 300_000
+    ran = page["executed"](tmp_path)
+    assert [kinds(cell) for cell in ran.cells] == [kinds(cell) for cell in kept.cells]
+
+
+def kinds(cell: Any) -> list[str]:
+    """What a cell shows: text, or a picture."""
+    outputs = cell.get("outputs", ())
+    return ["image/png" if "data" in one else one.output_type for one in outputs]
