@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`bacsim`: movies, benchmarks, traces and a look at the installation, without a window.
+"""`bacsim`: movies, checks, benchmarks, traces, a look at the installation; without a window.
 
 Statuses: 0, 2 for a command line that cannot be followed, 1 for a run that failed, 130 for Ctrl-C.
 Each of these is said in one line on standard error. Neither Qt nor OpenGL is imported here, and JAX
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bacsim_gui import __version__, record_commands, show
+from bacsim_gui import __version__, record_commands, show, validation
 from bacsim_gui.command import (
     Commands,
     RunError,
@@ -60,6 +60,7 @@ def parser() -> argparse.ArgumentParser:
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
     record_commands.add(commands)
     show.add(commands)
+    validation.add(commands)
     _add_bench(commands)
     _add_trace(commands)
     text = "say what is installed here and what works"

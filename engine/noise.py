@@ -44,7 +44,7 @@ def noise(state: State, params: Physics) -> Noise:
         chance = chance * state.activity.astype(jnp.float32)
     # Of 31 bits: float32 would round the chances of rare tumbles. The number is the largest below.
     level = jnp.rint(jnp.minimum(chance * 2.0**31, 2147483520.0)).astype(jnp.int32)
-    turns = (words[:, 1] >> 8).astype(jnp.float32) * 2.0**-24 - 0.5
+    turns = (words[:, 1] >> 8).astype(state.theta.dtype) * 2.0**-24 - 0.5
     return Noise(
         normal[:, :2] * _root(2 * params.D_t * params.dt),
         normal[:, 2] * _root(2 * params.D_r * params.dt),

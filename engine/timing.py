@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import jax
+import psutil
 
 _TRACE = "/jax/core/compile/jaxpr_trace_duration"
 _LOWER = "/jax/core/compile/jaxpr_to_mlir_module_duration"
@@ -108,3 +109,10 @@ class BatchTimes:
         if not self.recent:
             return float("nan")
         return sorted(self.recent)[min(len(self.recent) - 1, int(0.95 * len(self.recent)))]
+
+
+def seconds_of_others() -> float:
+    """CPU seconds that all other processes of the machine have used so far."""
+    own, every = psutil.Process().cpu_times(), psutil.cpu_times()
+    used = sum(getattr(every, name, 0.0) for name in ("user", "nice", "system", "irq", "softirq"))
+    return used - own.user - own.system

@@ -27,16 +27,18 @@ def per_particle_sum(
     count: Int[Array, ""],
     params: Physics,
     neighbours: NeighbourList | None = None,
+    block: tuple[int, int] | None = None,
     *,
     backwards: bool = False,
 ) -> PairSums:
     """Sums over all pairs of the first `count` of `rods`, arrays (N,); temporary memory O(N).
 
+    `block` is how many rows and columns are summed at a time, by default what suits the device.
     `backwards` makes loops of fixed length, which alone can be differentiated backwards; the sums
     are the same.
     """
     n = rods.x.size
-    rows, columns = _block_shape(n, jax.default_backend())
+    rows, columns = (min(n, side) for side in block or _block_shape(jax.default_backend()))
     index = jnp.arange(n)
     # Empty places come last. Order and reach are whole numbers, which have no gradient.
     x = lax.stop_gradient(rods.x)
@@ -56,14 +58,13 @@ def per_particle_sum(
     return PairSums(jnp.stack([force.real, force.imag], axis=1), other.real, other.imag)
 
 
-def _block_shape(n: int, platform: str) -> tuple[int, int]:
+def _block_shape(platform: str) -> tuple[int, int]:
     """Rows and columns of one block.
 
     On a CPU a block must be long against the microsecond that a turn of a compiled loop costs, its
     accumulators should fit the cache, and a narrow strip reaches few columns; a GPU must be filled.
     """
-    rows, columns = (64, 64) if platform == "cpu" else (2**12, 2**9)
-    return min(n, rows), min(n, columns)
+    return (64, 64) if platform == "cpu" else (2**12, 2**9)
 
 
 def _blocks(indexed: Indexed, size: int) -> Indexed:

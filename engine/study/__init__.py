@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Benchmarks and, later, validation, sweeps and analysis."""
+"""Benchmarks, validation of the physics, profiler traces."""

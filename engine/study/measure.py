@@ -14,7 +14,6 @@ from typing import Any
 
 import jax
 import numpy as np
-import psutil
 
 from engine import schema
 from engine.capacity import NATIVE_CHUNK, capacity_for
@@ -27,7 +26,7 @@ from engine.state import State, to_device
 from engine.step import Packed, Report, advance, pack, steps_for
 from engine.study import standard
 from engine.study.bench import Row, Trap
-from engine.timing import watch_compiles
+from engine.timing import seconds_of_others, watch_compiles
 
 Say = Callable[[dict[str, Any]], None]
 # Kernel, setting of native code and number of rods, as in `Plan.cases`.
@@ -80,10 +79,10 @@ class Refused(RuntimeError):
 
 def measure(job: dict[str, Any], notes: Sequence[str], say: Say) -> None:
     """Do the job of one process: say how far it is, a row for each case, then the traps of one."""
-    machine, begin, before = _machine(notes), time.perf_counter(), _others_seconds()
+    machine, begin, before = _machine(notes), time.perf_counter(), seconds_of_others()
     cases, refused = _prepare(job, say)
     _rounds(job, cases, say)
-    busy = max(0.0, _others_seconds() - before) / (time.perf_counter() - begin)
+    busy = max(0.0, seconds_of_others() - before) / (time.perf_counter() - begin)
     machine["busy_cpus"] = round(busy, 2)
     for name in _names(job):
         kernel, native, n = name
@@ -135,13 +134,6 @@ def _cpu_name() -> str:
         return platform.processor() or platform.machine()
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.machine()
-
-
-def _others_seconds() -> float:
-    """CPU seconds that all other processes of the machine have used so far."""
-    own, every = psutil.Process().cpu_times(), psutil.cpu_times()
-    used = sum(getattr(every, name, 0.0) for name in ("user", "nice", "system", "irq", "softirq"))
-    return used - own.user - own.system
 
 
 def _prepare(job: dict[str, Any], say: Say) -> tuple[dict[Name, Case], dict[Name, str]]:

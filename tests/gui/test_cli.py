@@ -73,7 +73,7 @@ def test_version_and_help_come_without_jax(many):
         ["--version"], ["--help"], ["movie", "--help"], ["bench", "--help"], ["trace", "--help"]
     )
     assert version[:2] == [0, f"bacsim {__version__}\n"]
-    assert all(word in top[1] for word in ("movie", "bench", "trace"))
+    assert all(word in top[1] for word in ("movie", "bench", "trace", "validate"))
     for status, text, _ in (movie, trace):
         assert status == 0
         words = " ".join(text.split())
@@ -119,6 +119,9 @@ def test_bad_values_are_refused_by_name_in_one_line_without_jax(many, tmp_path):
         (["bench", "--state", str(tmp_path / "none.npz")], "none.npz: No such file"),
         (["bench", "--state", str(config)], "not an .npz file"),
         (["bench", "--state", str(config), "--rods", "64"], "exclude each other"),
+        (["validate", "--only", "circel"], "Did you mean circle?"),
+        (["validate", "--only", "circle", "--quick"], "exclude each other"),
+        (["validate", "--threads", "0"], "threads"),
         (["film"], "film"),
         ([], "COMMAND"),
     ]
