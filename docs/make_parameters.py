@@ -48,15 +48,16 @@ def page() -> str:
         "meaningless. *Live* parameters act on the next step and compile nothing; the others are",
         "applied by a rebuild. Each is a flag of `bacsim-gui`, `bacsim movie` and `bacsim trace`",
         "(`--NAME`) and an entry of a configuration file (`[params]` if live, else `[setup]`).",
+        "Of defaults, *given* are those of the program that bacsim grew from, *ours* the others.",
         "",
     ]
     for group in dict.fromkeys(f.group for f in schema.FIELDS):
         lines += [
             f"## {group.capitalize()}",
             "",
-            "| name | symbol | unit | default | range | live | meaning |",
+            "| name | symbol | unit | default | where it comes from | range | live | meaning |",
         ]
-        lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
+        lines += ["| --- | --- | --- | --- | --- | --- | --- | --- |"]
         lines += [_row(f) for f in schema.FIELDS if f.group == group]
         lines.append("")
     lines += [
@@ -78,7 +79,8 @@ def _row(f: schema.Field) -> str:
     span = ", ".join(f.choices) if f.choices else f"{f.low:g} to {f.high:g}"
     live = "yes" if f.live else "no"
     return (
-        f"| `{f.name}` | {f.symbol} | {f.unit} | {f.default} | {span} | {live} | {_cell(f.doc)} |"
+        f"| `{f.name}` | {f.symbol} | {f.unit} | {f.default} | {_cell(f.source)} | {span} | {live} "
+        f"| {_cell(f.doc)} |"
     )
 
 

@@ -52,6 +52,7 @@ class Field:
     above: float | None
     least: float | None
     choices: tuple[str, ...]
+    source: str
     live: bool
 
 

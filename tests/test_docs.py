@@ -15,6 +15,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from engine.schema import FIELDS
+from engine.study.validate.table import CHECKS
+
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
 
@@ -94,3 +97,54 @@ def kinds(cell: Any) -> list[str]:
     """What a cell shows: text, or a picture."""
     outputs = cell.get("outputs", ())
     return ["image/png" if "data" in one else one.output_type for one in outputs]
+
+
+# "Vega & Lago 1994", "Salmon 2011"
+CITED = re.compile(r"([A-Z]\w+)[^|:;,()]*? ((?:18|19|20)\d\d)\b")
+LITERATURE = (ROOT / "docs" / "model.md").read_text(encoding="utf-8").split("## Literature")[-1]
+
+
+def says_where_from(source: str) -> bool:
+    """Whether `source` owns to be ours or names what it comes from: a work that is listed."""
+    works = CITED.findall(source)
+    listed = [
+        any(name in line and year in line for line in LITERATURE.splitlines())
+        for name, year in works
+    ]
+    words = re.findall(r"\b(ours|given|standard|mechanics|mean field)\b", source)
+    return all(listed) and bool(words or works)
+
+
+def test_every_equation_says_where_it_comes_from():
+    page = (ROOT / "docs" / "model.md").read_text(encoding="utf-8").replace("\\|", "")
+    rows = re.findall(r"^\| \((\d+)\) \|(.*)\|(.*)\|$", page, re.MULTILINE)
+    assert [int(number) for number, _, _ in rows] == list(range(1, len(rows) + 1))
+    assert len(rows) >= 13
+    for number, equation, source in rows:
+        assert equation.strip()
+        assert says_where_from(source), f"equation ({number}): {source}"
+
+
+@pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.name)
+def test_every_default_says_where_it_comes_from(field):
+    assert says_where_from(field.source), f"{field.name}: {field.source!r}"
+
+
+def test_a_source_that_is_no_source_is_found():
+    assert says_where_from("ours; for ε = 0: Vega & Lago 1994")
+    assert says_where_from("Onsager 1949, averaged over angles")
+    assert not says_where_from("ours, after Somebody & Lago 1996")
+    assert not says_where_from("it is well known")
+    assert not says_where_from("")
+
+
+def test_the_page_of_validation_has_every_check_and_all_passed():
+    page = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
+    found = dict(re.findall(r"^\| \*\*(\S+)\*\* \|.*\| ([\w ]+) \|$", page, re.MULTILINE))
+    assert list(found) == [check.name for check in CHECKS], (
+        "run: bacsim validate --write docs/validation.md"
+    )
+    assert set(found.values()) <= {"pass", "not here"}
+    for check in CHECKS:
+        cited = CITED.findall(check.source)
+        assert not cited or says_where_from(check.source), check.source
