@@ -25,7 +25,7 @@ from engine.kernels.neighbour_search import with_list
 from engine.kernels.neighbours import is_current
 from engine.kernels.sums import Kernel
 from engine.noise import Noise, noise
-from engine.observables import Observables, observe
+from engine.observables.device import Observables, observe
 from engine.params import GIVEN, Laws, Params, Physics
 from engine.state import Batch, State, alive
 from engine.surroundings import external

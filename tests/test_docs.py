@@ -148,3 +148,10 @@ def test_the_page_of_validation_has_every_check_and_all_passed():
     for check in CHECKS:
         cited = CITED.findall(check.source)
         assert not cited or says_where_from(check.source), check.source
+
+
+def test_the_example_of_observables_runs(capsys):
+    text = (ROOT / "docs" / "analyse.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(compile(code, "analyse.md", "exec"), {})
+    assert re.fullmatch(r"\d+ clusters, .* \d\.\d\d\npolar .* 0\.063\n", capsys.readouterr().out)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bacsim_gui.distributions import MOST_RODS, distributions, round_up
 from bacsim_gui.time_series import COLUMNS, OBSERVABLES, TimeSeries
-from engine.observables import Observables
+from engine.observables.device import Observables
 from engine.params import Params
 from engine.snapshot import Snapshot
 
