@@ -49,7 +49,7 @@ def told(scene: Scene, view: View) -> Told:
         ticks = ticks_between(*field_range(view.field, scene.values))
         return Told(FIELDS[view.field].title, ticks, field_colors(view).tobytes(), cyclic=False)
     quantity = view.quantity
-    name = quantity.label if quantity.unit in ("", "°") else f"{quantity.label}, {quantity.unit}"
+    name = quantity.label if quantity.unit in ("", "°") else f"{quantity.label} ({quantity.unit})"
     if quantity.cyclic:
         ticks = tuple((part / 4, f"{90 * part}°") for part in range(5))
     else:

@@ -52,6 +52,11 @@ class Desk(QObject):
     def set_theme(self, choice: str) -> None:
         """Show a theme of `settings.THEMES` from now on."""
         self._set(theme=choice)
+        background = self._session.view.background
+        if theme.colors() is theme.LIGHT and background != "white":
+            self.told.emit(
+                f"The picture keeps its {background} background: View > Background of the picture."
+            )
 
     def set_text_size(self, per_cent: int) -> None:
         """Show text in so many per cent of the system's size, of `settings.TEXT_SIZES`."""

@@ -31,7 +31,7 @@ def distributions(snapshot: Snapshot) -> tuple[Distribution, ...]:
     turned = np.degrees(snapshot.theta[::every].astype(float))
     heading = (turned + 180) % 360 - 180
     found = [
-        _counted("heading", "heading θ / °", heading, np.linspace(-180, 180, _BINS + 1)),
+        _counted("heading", "heading θ (°)", heading, np.linspace(-180, 180, _BINS + 1)),
         _counted("activity", "activity", snapshot.activity[::every], np.linspace(0, 1, 26)),
     ]
     for name in MEASURED:
@@ -53,7 +53,7 @@ def _measured(name: str, values: np.ndarray) -> Distribution:
         edges = np.arange(max(1, int(most)) + 2) - 0.5
         return _counted(name, "neighbours within sensing range", values, edges)
     edges = np.linspace(0, round_up(most), _BINS + 1)
-    return _counted(name, f"{name} / {MEASURES[name].unit}", values, edges)
+    return _counted(name, f"{name} ({MEASURES[name].unit})", values, edges)
 
 
 def _counted(

@@ -39,7 +39,7 @@ class Field:
     @property
     def title(self) -> str:
         """Its name with its unit."""
-        return f"{self.label}, {self.unit}" if self.unit else self.label
+        return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
 FIELDS: dict[str, Field] = {

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The menus of the window. What a tool bar or a key does is in one of them too."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 from PyQt6.QtGui import QAction, QActionGroup, QKeySequence
 from PyQt6.QtWidgets import QMainWindow, QMenu
@@ -15,11 +16,15 @@ from bacsim_gui.panels.about import AboutDialog
 from bacsim_gui.panels.shortcuts import ShortcutsDialog
 from bacsim_gui.panels.transport import TransportBar
 from bacsim_gui.reports import Reports
-from bacsim_gui.settings import TEXT_SIZES, THEMES
+from bacsim_gui.session import Session
+from bacsim_gui.settings import TEXT_SIZES
 from bacsim_gui.sharing import Sharing
 from bacsim_gui.tools import Tools
 from bacsim_gui.undo import Undo
+from bacsim_gui.view import BACKGROUNDS
 
+Choice = TypeVar("Choice")
+_THEME_TEXTS = {"system": "As the system", "light": "Light", "dark": "Dark"}
 RESUME = "Resume autosave"
 # A text, its keys, and what it does; None is a line between.
 Entry = tuple[str, str, Callable[[], object]] | None
@@ -102,8 +107,9 @@ def add_tools_menu(window: QMainWindow, tools: Tools) -> None:
 
 
 def add_view_menu(
-    window: QMainWindow, desk: Desk, arrangement: Arrangement, zooming: Iterable[QAction]
-) -> None:
+    window: QMainWindow, desk: Desk, session: Session, arrangement: Arrangement,
+    zooming: Iterable[QAction],
+) -> None:  # fmt: skip
     """Add the ways to look at the picture, the panels, and the look of the window."""
     menu = _menu(window, "&View")
     menu.addActions(zooming)
@@ -120,12 +126,15 @@ def add_view_menu(
         panels.addSeparator()
         panels.addAction("Reset layout", desk.reset_layout)
     menu.addSeparator()
-    _choices(menu, "Theme", THEMES, desk.settings.theme, desk.set_theme)
-    sizes = [f"{size} %" for size in TEXT_SIZES]
-    chosen = f"{desk.settings.text_size} %"
+    _choices(menu, "Theme", _THEME_TEXTS, lambda: desk.settings.theme, desk.set_theme)
     _choices(
-        menu, "Size of text", sizes, chosen, lambda text: desk.set_text_size(int(text.split()[0]))
-    )
+        menu, "Background of the picture", {name: name.capitalize() for name in BACKGROUNDS},
+        lambda: session.view.background, lambda name: session.set_view(background=name),
+    )  # fmt: skip
+    _choices(
+        menu, "Size of text", {size: f"{size} %" for size in TEXT_SIZES},
+        lambda: desk.settings.text_size, desk.set_text_size,
+    )  # fmt: skip
     still = QAction("Reduce motion", window)
     still.setCheckable(True)
     still.setChecked(desk.settings.reduced_motion)
@@ -167,18 +176,25 @@ def _fill(window: QMainWindow, menu: QMenu, entries: Iterable[Entry]) -> None:
 
 
 def _choices(
-    menu: QMenu, title: str, names: Sequence[str], chosen: str, choose: Callable[[str], None]
-) -> None:
-    """Add a menu of names of which one is chosen."""
+    menu: QMenu, title: str, texts: Mapping[Choice, str], chosen: Callable[[], Choice],
+    choose: Callable[[Choice], object],
+) -> None:  # fmt: skip
+    """Add a menu of texts of which one is chosen, looked up each time that it is opened."""
     inside = menu.addMenu(title)
     assert inside is not None, "a menu has menus"
     group = QActionGroup(inside)
-    for name in names:
-        action = QAction(name, group)
+    actions = {}
+    for one, text in texts.items():
+        action = actions[one] = QAction(text, group)
         action.setCheckable(True)
-        action.setChecked(name == chosen)
-        action.triggered.connect(lambda _, name=name: choose(name))
+        action.triggered.connect(lambda _, one=one: choose(one))
         inside.addAction(action)
+
+    def show() -> None:
+        actions[chosen()].setChecked(True)
+
+    inside.aboutToShow.connect(show)
+    show()
 
 
 def _add_recent(file: QMenu, files: Files) -> None:

@@ -209,7 +209,7 @@ class Window(QMainWindow):
         add_edit_menu(self, self.sharing, self.undo)
         add_run_menu(self, self.transport)
         add_tools_menu(self, self.tools)
-        add_view_menu(self, self.desk, self.arrangement, self.keys.zooming)
+        add_view_menu(self, self.desk, self.session, self.arrangement, self.keys.zooming)
         add_help_menu(self, self.reports)
 
     def _connect(self) -> None:
@@ -325,6 +325,7 @@ class Window(QMainWindow):
         frame, shown = self.frame, self.shown
         if frame is not None and shown is not None:
             frame = replace(frame, snapshot=shown)
+            self.parameters.show_count(self.session, shown.n)
         self.statistics.show_values(self.session, status, frame, rate)
         self.status_bar.show_values(self.session, status, frame, rate)
         self.scrubber.show()

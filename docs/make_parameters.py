@@ -43,7 +43,7 @@ def page() -> str:
         "",
         "Made by `python docs/make_parameters.py` from `engine/params.py`; a test keeps it true.",
         "",
-        "Units are reduced: l a length, t a time, f a force; in the presets l is the body width.",
+        f"Units are reduced: {schema.unit_words()}.",
         "The range is the slider's: a typed value outside it is taken unless it is physically",
         "meaningless. *Live* parameters act on the next step and compile nothing; the others are",
         "applied by a rebuild. Each is a flag of `bacsim-gui`, `bacsim movie` and `bacsim trace`",

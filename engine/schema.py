@@ -81,6 +81,23 @@ def field(name: str, value: object = None) -> Field:
     raise ParameterError(name, value, "is not a parameter", remedy)
 
 
+# What the letters of units stand for; in the presets 2 `radius` and F/(2γℓ) are 1.
+UNITS = {
+    "l": "a length, in the presets the width of a body",
+    "t": "a time, in the presets that in which a free active rod goes a body width",
+    "f": "a force",
+}
+
+
+def unit_words(unit: str = "f l/t") -> str:
+    """What the letters of a unit stand for, or of all: 'l is a length, …; t is a time, …'.
+
+    Empty where there is none of them in it.
+    """
+    letters = [letter for letter in UNITS if letter in unit]
+    return "; ".join(f"{letter} is {UNITS[letter]}" for letter in letters)
+
+
 def coerce(name: str, value: object) -> Value:
     """The one gate for values from panels, flags and files: the value, in its declared type.
 

@@ -51,6 +51,13 @@ class Group(QFrame):
         """Put a row at the end of the group."""
         self.rows.addWidget(widget)
 
+    def add_heading(self, title: str) -> QLabel:
+        """Put the heading of some rows at the end; returns it."""
+        heading = label(title, "heading")
+        heading.setContentsMargins(0, 8 if self.rows.count() else 0, 0, 3)
+        self.add(heading)
+        return heading
+
     def _unfold(self, unfolded: bool) -> None:
         self.heading.setIcon(self._fold_icons[unfolded])
         self._foldable.setVisible(unfolded)

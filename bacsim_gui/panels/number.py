@@ -37,13 +37,24 @@ class NumberField(QLineEdit):
         self.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._make_room()
         self.editingFinished.connect(self._enter)
+        self.textChanged.connect(self._make_room)
 
     def sizeHint(self) -> QSize:  # noqa: D102
         return QSize(theme.scaled(theme.FIELD_WIDTH), super().sizeHint().height())
 
     def _make_room(self) -> None:
         width = self.fontMetrics().horizontalAdvance(self._unit)
-        self.setTextMargins(0, 0, width + 5 if self._unit else 0, 0)
+        self.setTextMargins(0, 0, width + 5 if self._unit_shown else 0, 0)
+
+    @property
+    def _unit_shown(self) -> bool:
+        """Whether there is a unit to show: a word in place of a number has none."""
+        return bool(self._unit) and bool(self.text() or not self.placeholderText())
+
+    def setPlaceholderText(self, a0: str | None) -> None:
+        """Show these words where there is no number."""
+        super().setPlaceholderText(a0)
+        self._make_room()
 
     def changeEvent(self, a0: QEvent | None) -> None:  # noqa: D102
         super().changeEvent(a0)
@@ -105,7 +116,7 @@ class NumberField(QLineEdit):
 
     def paintEvent(self, a0: QPaintEvent | None) -> None:  # noqa: D102
         super().paintEvent(a0)
-        if self._unit:
+        if self._unit_shown:
             painter = QPainter(self)
             painter.setPen(QColor(theme.colors().muted))
             right = self.rect().adjusted(0, 0, -7, 0)

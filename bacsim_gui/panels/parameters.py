@@ -2,6 +2,7 @@
 """The parameters, built from the declaration, with the figures that follow from them."""
 
 import math
+from html import escape
 
 from PyQt6.QtCore import pyqtSignal
 from PyQt6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
@@ -58,6 +59,10 @@ class ParameterPanel(QWidget):
         self.heading = "Parameters"
         column = Column()
         column.setAccessibleName("parameters")
+        units = label("Units: l length (in presets a body width), t time, f force", wrap=True)
+        units.setContentsMargins(2, 0, 0, 2)
+        units.setToolTip(f"<p>{escape(schema.unit_words())}.</p>")
+        column.add(units)
         for name in group_names():
             column.add(self._group(name))
         self.derived = DerivedFigures()
@@ -96,6 +101,11 @@ class ParameterPanel(QWidget):
         self._pending.setText(
             f"Not applied yet: {', '.join(changed)}" if changed else "The last rebuild failed"
         )
+
+    def show_count(self, session: Session, rods: int) -> None:
+        """Say how many rods the picture has where that is not what the run began with."""
+        began = session.setup.rods
+        self.rows["rods"].say("" if rods == began else f"{rods:,} in the picture now")
 
     def _group(self, name: str) -> Group:
         group = Group(name)

@@ -21,11 +21,11 @@ class PictureDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self.setWindowTitle("Save picture")
-        self._sizes = [window_size] + [_pair(text) for text in SIZES]
+        self._sizes = [window_size, *SIZES]
         self.choice = Choice()
         self.choice.addItem(f"as in the window, {window_size[0]} × {window_size[1]}")
-        self.choice.addItems(SIZES)
-        self.choice.setPlaceholderText("another")
+        self.choice.addItems([f"{w} × {h} ({name})" for (w, h), name in SIZES.items()])
+        self.choice.setPlaceholderText("own size")
         self.choice.activated.connect(self._choose)
         self.width_field, self.height_field = QSpinBox(), QSpinBox()
         grid = QGridLayout()
@@ -75,8 +75,3 @@ class PictureDialog(QDialog):
     def _typed(self) -> None:
         known = self.size_wanted in self._sizes
         self.choice.setCurrentIndex(self._sizes.index(self.size_wanted) if known else -1)
-
-
-def _pair(text: str) -> tuple[int, int]:
-    width, height = text.split(" × ")
-    return int(width), int(height)

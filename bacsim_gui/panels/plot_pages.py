@@ -24,7 +24,7 @@ pg.setConfigOptions(exitCleanup=False, antialias=False)
 OVER_TIME = (
     ("active fraction", (0.0, 1.0), ("active_fraction",)),
     ("order", (0.0, 1.0), ("polar_order", "nematic_order")),
-    ("mean speed / l/t", None, ("mean_speed",)),
+    ("mean speed (l/t)", None, ("mean_speed",)),
 )
 LOWEST = 96
 
@@ -143,7 +143,7 @@ class TimePage(PlotPage):
                 plot.getViewBox().setXLink(self.plots[0].getViewBox())
         for plot in self.plots[:-1]:
             plot.getAxis("bottom").setStyle(showValues=False)
-        self.plots[-1].setLabel("bottom", "time / t")
+        self.plots[-1].setLabel("bottom", "time (t)")
         self.restyle()
 
     def restyle(self) -> None:
@@ -208,7 +208,7 @@ class DistributionPage(PlotPage):
         self.ci.clear()
         self.plots, self.steps = [], {}
         for one in found:
-            plot = self.add("rods / %", one.axis)
+            plot = self.add("rods (%)", one.axis)
             if one.name == "heading":
                 plot.getAxis("bottom").setTicks([[(at, str(at)) for at in range(-180, 181, 90)]])
             plot.getViewBox().setMouseEnabled(x=False, y=False)

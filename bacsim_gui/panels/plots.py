@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The panel of live plots: its buttons, and room for the plots, loaded when first seen."""
 
+from html import escape
+
 from PyQt6.QtCore import Qt, pyqtSignal
 from PyQt6.QtWidgets import (
     QFrame,
@@ -14,6 +16,7 @@ from PyQt6.QtWidgets import (
 )
 
 from bacsim_gui.panels.layout import label
+from engine.schema import unit_words
 
 TIME, DISTRIBUTIONS = 0, 1
 
@@ -32,7 +35,10 @@ class PlotsPanel(QWidget):
         self.over_time, self.spread = QPushButton("Over time"), QPushButton("Distributions")
         self.pause, self.reset = QPushButton("Pause"), QPushButton("Reset")
         self.export = QPushButton("Export")
-        self.over_time.setToolTip("Averages over all rods, since the run began or Reset.")
+        units = f"{escape(unit_words('l/t'))}."
+        self.over_time.setToolTip(
+            f"<p>Averages over all rods, since the run began or Reset. {units}</p>"
+        )
         self.spread.setToolTip("How the rods that are shown are distributed.")
         self.pause.setToolTip("Let the plots stand still; the run goes on, and they catch up.")
         self.reset.setToolTip("Forget what was plotted so far, and show everything again.")

@@ -22,9 +22,11 @@ KINDS = {
     "": ("PNG pictures", "A folder with a picture for each frame."),
     ".gsd": ("GSD trajectory", "The states themselves, for OVITO, freud and notebooks."),
 }
-SIZES = (
-    "1280 × 720", "1920 × 1080", "1080 × 1080", "2560 × 1440", "3840 × 2160", "7680 × 4320",
-)  # fmt: skip
+# Usual sizes in pixels, with what people call them.
+SIZES = {
+    (1280, 720): "HD", (1920, 1080): "Full HD", (1080, 1080): "square", (2560, 1440): "QHD",
+    (3840, 2160): "4K", (7680, 4320): "8K",
+}  # fmt: skip
 RATES = ("12", "24", "30", "50", "60")
 
 
@@ -53,8 +55,9 @@ class RecordingPanel(Group):
         self.quality.addItems(QUALITIES)
         self.quality.textActivated.connect(lambda text: self.edited.emit("quality", text))
         self.size_choice = self._choice("size", "size", "A usual size in pixels.")
-        self.size_choice.addItems(SIZES)
-        self.size_choice.textActivated.connect(self._choose_size)
+        for (width, height), name in SIZES.items():
+            self.size_choice.addItem(f"{width} × {height} ({name})", (width, height))
+        self.size_choice.activated.connect(self._choose_size)
         self.width_field = NumberField()
         self.height_field = NumberField()
         self._pixels()
@@ -63,7 +66,7 @@ class RecordingPanel(Group):
         self.rate.textActivated.connect(lambda text: self.edited.emit("fps", text))
         self.time_a_frame = self._number(
             "a frame every", "time_a_frame", "t", "as in the window",
-            "Simulated time between two frames. Empty: the movie runs as fast as the window.",
+            "Simulated time between two frames, in t. Empty: the movie runs as fast as the window.",
         )  # fmt: skip
         self.keep = self._number(
             "rods kept", "keep", "", "all",
@@ -100,16 +103,17 @@ class RecordingPanel(Group):
         self.delay.show_value(settings.delay or "")
         self.until.show_value(settings.until or "")
         self.keep.show_value(settings.keep or "")
-        for box, text in (
-            (self.kind, KINDS[settings.kind][0]), (self.quality, settings.quality),
-            (self.size_choice, f"{settings.width} × {settings.height}"),
-            (self.rate, f"{settings.fps:g}"),
+        size = settings.width, settings.height
+        for box, index in (
+            (self.kind, list(KINDS).index(settings.kind)),
+            (self.quality, QUALITIES.index(settings.quality)),
+            (self.size_choice, list(SIZES).index(size) if size in SIZES else -1),
+            (self.rate, self.rate.findText(f"{settings.fps:g}")),
         ):  # fmt: skip
             with QSignalBlocker(box):
-                index = box.findText(text)
                 box.setCurrentIndex(index)
-                if index < 0:
-                    box.setPlaceholderText(text if box is self.rate else "another")
+        self.size_choice.setPlaceholderText("own size")
+        self.rate.setPlaceholderText(f"{settings.fps:g}")
         self.kind.setToolTip(KINDS[settings.kind][1])
         metrics = self.folder.fontMetrics()
         path = str(settings.folder)
@@ -186,10 +190,9 @@ class RecordingPanel(Group):
         line.addWidget(self.open)
         self.add(buttons)
 
-    def _choose_size(self, text: str) -> None:
-        width, height = text.split(" × ")
-        self.edited.emit("width", width)
-        self.edited.emit("height", height)
+    def _choose_size(self, at: int) -> None:
+        for name, pixels in zip(("width", "height"), self.size_choice.itemData(at), strict=True):
+            self.edited.emit(name, str(pixels))
 
     def _open(self) -> None:
         if self._saved is not None:

@@ -8,6 +8,7 @@ from PyQt6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QToolButton, QVBoxLa
 
 from bacsim_gui import theme
 from bacsim_gui.panels.layout import Figures, label
+from engine.schema import unit_words
 from engine.snapshot import MEASURES
 
 WIDTH, GAP = 216, 12
@@ -77,10 +78,12 @@ class RodCard(QFrame):
         if shown.place is not None:
             x, y = shown.place
             put = self.figures.put
-            put("position", f"{x:.1f}, {y:.1f} l", "x and y of its centre.")
+            units = {unit: f" {unit_words(unit)}." for unit in ("l", "l/t")}
+            put("position", f"{x:.1f}, {y:.1f} l", f"x and y of its centre.{units['l']}")
             put("heading", f"{shown.heading:.0f}°", "Its direction, from x on against the clock.")
             speed = "–" if shown.speed is None else f"{shown.speed:.3g} l/t"
-            put("speed", speed, "How fast it went since the picture before this one.")
+            doc = f"How fast it went since the picture before this one.{units['l/t']}"
+            put("speed", speed, doc)
             put("activity", f"{shown.activity:.2f}", "From 0, passive, to 1, active.")
             contacts = "–" if shown.contacts is None else f"{shown.contacts}"
             put("contacts", contacts, MEASURES["contacts"].doc)

@@ -9,7 +9,7 @@ from PyQt6.QtWidgets import QGridLayout, QLabel, QToolButton, QWidget
 from bacsim_gui import theme
 from bacsim_gui.panels.layout import Choice
 from bacsim_gui.panels.number import NumberField, ValueSlider, nudged, shown
-from engine.schema import Field, Value
+from engine.schema import Field, Value, unit_words
 
 
 def meaning(field: Field, default: Value) -> str:
@@ -27,6 +27,8 @@ def meaning(field: Field, default: Value) -> str:
             limits += f"; at least {field.least:g}"
         lines.append(escape(limits))
     lines.append(escape(f"Default {shown(default)}{unit}"))
+    if words := unit_words(field.unit):
+        lines.append(f"<i>{escape(words)}</i>")
     if not field.live:
         lines.append("A change is applied by a rebuild.")
     return "<br>".join(lines)
@@ -82,6 +84,10 @@ class ParameterRow(QWidget):
         policy.setRetainSizeWhenHidden(True)
         self.back.setSizePolicy(policy)
         grid.addWidget(self.back, 0, 3)
+        self.note = QLabel()
+        self.note.setProperty("role", "muted")
+        self.note.hide()
+        grid.addWidget(self.note, 2, 1, 1, 3)
         self.refusal = QLabel()
         self.refusal.setProperty("role", "error")
         self.refusal.setWordWrap(True)
@@ -125,6 +131,11 @@ class ParameterRow(QWidget):
         self.back.setToolTip(f"Back to {shown(default)}")
         self.refusal.setText(refusal)
         self.refusal.setVisible(bool(refusal))
+
+    def say(self, note: str) -> None:
+        """Show a few words under the value, or none."""
+        self.note.setText(note)
+        self.note.setVisible(bool(note))
 
     def _nudge(self, direction: int) -> None:
         self.edited.emit(self.field.name, nudged(self.field, float(self._value), direction))

@@ -4,9 +4,9 @@
 import time
 from typing import TYPE_CHECKING
 
-from PyQt6.QtWidgets import QLabel, QWidget
+from PyQt6.QtWidgets import QWidget
 
-from bacsim_gui.panels.layout import Figures, Group, label
+from bacsim_gui.panels.layout import Figures, Group
 from bacsim_gui.seam import Frame, Status
 from bacsim_gui.session import Session
 from engine import schema
@@ -90,16 +90,16 @@ class StatisticsPanel(Group):
         self.speed, self.compile, self.program, self.lists, self.state = (
             Figures() for _ in range(5)
         )
-        self.lists_heading = _heading("neighbour list")
-        for heading, figures in (
-            (None, self.speed), (_heading("compile"), self.compile),
-            (_heading("program"), self.program), (self.lists_heading, self.lists),
-            (_heading("state"), self.state),
+        headings = {}
+        for title, figures in (
+            ("", self.speed), ("compile", self.compile), ("program", self.program),
+            ("neighbour list", self.lists), ("state", self.state),
         ):  # fmt: skip
-            if heading is not None:
-                self.add(heading)
+            if title:
+                headings[title] = self.add_heading(title)
             figures.setContentsMargins(0, 0, 4, 0)
             self.add(figures)
+        self.lists_heading = headings["neighbour list"]
 
     def show_values(
         self, session: Session, status: Status, frame: Frame | None, frames_per_second: float
@@ -160,6 +160,10 @@ class StatisticsPanel(Group):
             ):
                 text = f"{seconds(span)}, in all {seconds(total)}"
                 put(name, text, "Of the last compile and of all, as jax.monitoring reports them.")
+            put(
+                "compile time, in all", seconds(stats.compile_seconds),
+                "Tracing, lowering and compiling of all programs since the start of the window.",
+            )  # fmt: skip
             put("persistent cache", last.cache, CACHE.get(last.cache, ""))
         put = self.program.put
         put("device", stats.device)
@@ -214,9 +218,11 @@ class StatisticsPanel(Group):
         put("rods", f"{snapshot.n:,}")
         put("seed", str(session.seed))
         put("step", f"{snapshot.step:,}")
-        put("simulated time", f"{snapshot.time:.6g} t")
+        put("simulated time", f"{snapshot.time:.6g} t", _sentence(schema.unit_words("t")))
         for name, value in snapshot.observables.items():
-            put(name.replace("_", " "), f"{value:.3f}")
+            unit = "l/t" if name == "mean_speed" else ""
+            doc = _sentence(schema.unit_words(unit))
+            put(name.replace("_", " "), f"{value:.3f} {unit}", doc)
 
     def _show_trust(self, session: Session, status: Status) -> None:
         put, trust = self.state.put, None if session.looking is not None else status.trust
@@ -233,7 +239,5 @@ class StatisticsPanel(Group):
         )  # fmt: skip
 
 
-def _heading(title: str) -> QLabel:
-    heading = label(title, "heading")
-    heading.setContentsMargins(0, 8, 0, 3)
-    return heading
+def _sentence(words: str) -> str:
+    return f"{words}." if words else ""

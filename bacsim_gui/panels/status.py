@@ -10,6 +10,7 @@ from PyQt6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPushButton,
+    QSizePolicy,
     QStatusBar,
     QToolButton,
     QWidget,
@@ -29,7 +30,11 @@ SAID_SECONDS, LETTERS_A_SECOND = 6.0, 15.0
 
 
 class StatusBar(QStatusBar):
-    """The line at the bottom of the window. What it says in passing hides nothing that goes on."""
+    """The line at the bottom of the window.
+
+    `words` has what goes on and what is said in passing, `figures` what was measured; where there
+    is no room for both, figures give way.
+    """
 
     hints_wanted = pyqtSignal()
 
@@ -38,16 +43,25 @@ class StatusBar(QStatusBar):
         self._note = device_note
         self._said, self._said_until = "", 0.0
         self._doing: list[str] = []
-        self._figures: list[str] = []
         self.phase = QLabel()
         self.phase.setContentsMargins(6, 0, 12, 0)
-        self.summary = ElidedLabel()
-        self.summary.setProperty("role", "muted")
+        self.words, self.figures = ElidedLabel(), ElidedLabel()
+        self.words.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
+        self.figures.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.words.setProperty("role", "value")
+        self.figures.setProperty("role", "muted")
+        both = QWidget()
+        line = QHBoxLayout(both)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(18)
+        line.addWidget(self.words)
+        line.addWidget(self.figures, 1)
+        self.words.hide()
         # A long note shares the line with the figures; a device alone is shown whole.
         self.device: QLabel = ElidedLabel() if device_note else QLabel()
         self.device.setContentsMargins(0, 0, 0 if device_note else 12, 0)
         self.addWidget(self.phase)
-        self.addWidget(self.summary, 3)
+        self.addWidget(both, 3)
         self.addPermanentWidget(self.device, 2 if device_note else 0)
         self.hints = QToolButton()
         self.hints.setProperty("role", "hints")
@@ -69,17 +83,19 @@ class StatusBar(QStatusBar):
         """Show `text` for some seconds, or nothing any more."""
         self._said = text
         self._said_until = time.monotonic() + SAID_SECONDS + len(text) / LETTERS_A_SECOND
-        self._show_summary()
+        self._show_words()
 
     @property
     def said(self) -> str:
         """What is said now."""
         return self._said if time.monotonic() < self._said_until else ""
 
-    def _show_summary(self) -> None:
+    def _show_words(self) -> None:
         said = [self.said] if self.said else []
-        self.summary.setText("   ".join((*self._doing, *said, *self._figures)))
-        self.summary.setToolTip(self.said)
+        text = "   ".join((*self._doing, *said))
+        self.words.setText(text)
+        self.words.setToolTip(text)
+        self.words.setVisible(bool(text))
 
     def show_values(
         self, session: Session, status: Status, frame: Frame | None, frames_per_second: float
@@ -106,16 +122,20 @@ class StatusBar(QStatusBar):
         if frame is not None and not looking:
             parts.append(f"K {frame.K}")
         if status.stats is not None and not looking:
-            parts.append(f"{seconds(status.stats.step_seconds)} a step")
-            parts.append(f"{big(status.stats.rod_steps_per_second)} rod-steps/s")
+            if status.stats.step_seconds:
+                parts.append(f"{seconds(status.stats.step_seconds)} a step")
+            if status.stats.rod_steps_per_second:
+                parts.append(f"{big(status.stats.rod_steps_per_second)} rod-steps/s")
         if status.stats is not None:
             for name, count in (
                 ("compile", status.stats.compiles), ("growth", status.stats.growths)
             ):  # fmt: skip
                 if count or name == "compile":
                     parts.append(f"{count} {name}{'' if count == 1 else 's'}")
-        self._doing, self._figures = doing, parts
-        self._show_summary()
+        self._doing = doing
+        self._show_words()
+        self.figures.setText("   ".join(parts))
+        self.figures.setToolTip(self.figures.text())
         text = f"{status.device}  {self._note}".strip()
         if text != self.device.text():
             self.device.setText(text)

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the picture looks like: colours, box, bars, and what is written into it."""
 
-from dataclasses import fields
-
 from PyQt6.QtCore import QSignalBlocker, pyqtSignal
 from PyQt6.QtGui import QAction, QMouseEvent
-from PyQt6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QMenu, QPushButton, QWidget
+from PyQt6.QtWidgets import (
+    QCheckBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QMenu,
+    QPushButton,
+    QWidget,
+)
 
 from bacsim_gui import theme
 from bacsim_gui.fields import FIELDS
@@ -13,8 +19,12 @@ from bacsim_gui.panels.coloring_rows import ColoringRows
 from bacsim_gui.panels.layout import Choice, Group, label
 from bacsim_gui.panels.number import NumberField
 from bacsim_gui.session import Session
-from bacsim_gui.view import BACKGROUNDS, LONGEST_TITLE, SHOWABLE, View
+from bacsim_gui.view import BACKGROUNDS, LONGEST_TITLE, SHOWABLE
 
+_BACKGROUND = (
+    "Colour behind the rods, in the window, in pictures and in movies, whatever the theme: white "
+    "for paper, black for talks."
+)
 # What is meant by the boxes to be checked.
 _TIPS = {
     "show_rods": "The rods; without them a field, arrows and trails are seen alone.",
@@ -44,6 +54,8 @@ class ViewPanel(Group):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("view", parent)
+        self.shown: dict[str, QCheckBox] = {}
+        self.add_heading("colours")
         self.coloring = ColoringRows(self)
         self.coloring.edited.connect(self.edited)
         self.field = Choice()
@@ -53,7 +65,10 @@ class ViewPanel(Group):
         self.background = Choice()
         self.background.addItems(list(BACKGROUNDS))
         self.background.textActivated.connect(lambda text: self.edited.emit("background", text))
-        self.add_named("background", self.background, "Colour behind the rods.")
+        self.add_named("background", self.background, _BACKGROUND)
+        self.add_heading("what is drawn")
+        self._checks("rods", "heads", "trails", "flow", "box", "copies", "color_bar", "scale_bar")
+        self.add_heading("what is written")
         self.title = QLineEdit()
         self.title.setPlaceholderText("none")
         self.title.setMaxLength(LONGEST_TITLE)
@@ -63,13 +78,11 @@ class ViewPanel(Group):
         self._entries: dict[str, QAction] = {}
         self._menu()
         self.add_named("values", self.parameters, "Parameters whose values the picture tells.")
-        self.shown: dict[str, QCheckBox] = {}
-        for field in fields(View):
-            if field.name.startswith("show_"):
-                self._check(field.name)
+        self._checks("time")
+        self.add_heading("drawing and zoom")
         self._add_drawing()
         self.reset = QPushButton("Show the whole box")
-        self.reset.setToolTip("Undo zoom and pan; a double click on the picture does the same.")
+        self.reset.setToolTip("Undo zoom and pan, as 0 does, and a double click with Pan picture.")
         self.reset.clicked.connect(self.reset_wanted)
         buttons = QWidget()
         line = QHBoxLayout(buttons)
@@ -142,12 +155,21 @@ class ViewPanel(Group):
         chosen = tuple(name for name, entry in self._entries.items() if entry.isChecked())
         self.edited.emit("parameters", chosen)
 
-    def _check(self, name: str) -> None:
-        box = QCheckBox(name.removeprefix("show_").replace("_", " ").replace("color", "colour"))
-        box.setToolTip(_TIPS[name])
-        box.toggled.connect(lambda on: self.edited.emit(name, on))
-        self.shown[name] = box
-        self.add(box)
+    def _checks(self, *names: str) -> None:
+        """Boxes to be checked for fields of `View` that begin with show_, two in a row."""
+        cells = QWidget()
+        grid = QGridLayout(cells)
+        grid.setContentsMargins(0, 0, 4, 0)
+        grid.setVerticalSpacing(0)
+        for column in (0, 1):
+            grid.setColumnStretch(column, 1)
+        for number, name in enumerate(f"show_{name}" for name in names):
+            box = QCheckBox(name.removeprefix("show_").replace("_", " ").replace("color", "colour"))
+            box.setToolTip(_TIPS[name])
+            box.toggled.connect(lambda on, name=name: self.edited.emit(name, on))
+            self.shown[name] = box
+            grid.addWidget(box, number // 2, number % 2)
+        self.add(cells)
 
 
 class _StayingMenu(QMenu):

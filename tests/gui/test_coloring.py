@@ -138,8 +138,8 @@ def test_a_tick_stands_where_its_value_has_its_colour():
 
 @pytest.mark.parametrize(
     ("color_by", "name"),
-    [("activity", "activity"), ("heading", "heading"), ("speed", "speed, l/t"),
-     ("local_density", "local density"), ("cluster", "cluster, rods")],
+    [("activity", "activity"), ("heading", "heading"), ("speed", "speed (l/t)"),
+     ("local_density", "local density"), ("cluster", "cluster (rods)")],
 )  # fmt: skip
 def test_the_bar_names_what_it_tells(color_by, name):
     assert told(scene(), View(color_by=color_by)).name == name

@@ -73,27 +73,34 @@ def ground(widget) -> np.ndarray:
 
 def test_a_theme_is_chosen_in_the_menu_shown_at_once_and_kept(window, kept):
     assert ground(window.parameters) == theme.DARK.panel
-    entry(window, "View", "Theme", "light").trigger()
+    entry(window, "View", "Theme", "Light").trigger()
     assert ground(window.parameters) == theme.LIGHT.panel
     assert SettingsFile(kept).read()[0].theme == "light"
+    # The picture has a background of its own, which is said, and chosen beside the theme.
+    assert "dark background" in window.status_bar.said
+    entry(window, "View", "Background of the picture", "White").trigger()
+    assert window.canvas.view.background == "white"
+    window.session.set_view(background="dark")
+    entry(window, "View", "Background of the picture").menu().aboutToShow.emit()
+    assert entry(window, "View", "Background of the picture", "Dark").isChecked()
     # Texts that bring their own colour follow too.
     row = window.parameters.rows["k_cc"]
     assert theme.LIGHT.muted in row.name.text()
     window._refresh()
     assert any(c in window.status_bar.phase.text() for c in (theme.LIGHT.muted, theme.LIGHT.good))
-    entry(window, "View", "Theme", "dark").trigger()
+    entry(window, "View", "Theme", "Dark").trigger()
     assert ground(window.parameters) == theme.DARK.panel
     assert theme.DARK.muted in row.name.text()
 
 
 def test_the_system_s_scheme_is_followed_while_it_is_asked_for(window, qapp):
     change = qapp.styleHints().colorSchemeChanged
-    entry(window, "View", "Theme", "system").trigger()
+    entry(window, "View", "Theme", "As the system").trigger()
     change.emit(Qt.ColorScheme.Light)
     assert ground(window.parameters) == theme.LIGHT.panel
     change.emit(Qt.ColorScheme.Dark)
     assert ground(window.parameters) == theme.DARK.panel
-    entry(window, "View", "Theme", "light").trigger()
+    entry(window, "View", "Theme", "Light").trigger()
     change.emit(Qt.ColorScheme.Dark)
     assert ground(window.parameters) == theme.LIGHT.panel
 
@@ -237,12 +244,11 @@ def test_about_tells_version_and_licence(window):
 def test_figures_of_the_present_are_not_shown_beside_an_earlier_state(window):
     window.session.set_running(True)
     until(lambda: window.past_bar.slider.maximum() > 3)
-    until(lambda: "frames/s" in window.status_bar.summary.text())
+    until(lambda: "frames/s" in window.status_bar.figures.text())
     window.past_bar.slider.setValue(1)
     until(lambda: window.session.looking is not None)
     window._refresh()
-    words = window.status_bar.summary.text().split("   ")
-    assert [word for word in words if not word.startswith("Saved")] == ["1 compile"]
+    assert window.status_bar.figures.text() == "1 compile"
     for name in ("pace", "frames a second", "step time, median", "rod-steps a second"):
         assert window.statistics.speed.text(name) == "–"
     # And what cannot be done looks so.

@@ -132,7 +132,7 @@ def test_a_field_follows_the_state_and_is_not_computed_twice_for_one(monkeypatch
 def test_the_colour_bar_tells_the_field_in_place_of_the_rods():
     scene, size = turning(), (1280, 720)
     vorticity = told(scene, View(field="vorticity", color_by="heading"))
-    assert vorticity.name == "vorticity, 1/t"
+    assert vorticity.name == "vorticity (1/t)"
     assert (0.5, "0") in vorticity.ticks
     assert not vorticity.cyclic
     assert told(scene, View(field="density")).name == "packing fraction"

@@ -9,7 +9,7 @@ import pytest
 from PyQt6.QtCore import QPoint, QPointF, Qt
 from PyQt6.QtGui import QWheelEvent
 from PyQt6.QtTest import QTest
-from PyQt6.QtWidgets import QApplication
+from PyQt6.QtWidgets import QApplication, QWidget
 
 from bacsim_gui import theme
 from bacsim_gui.panels.number import NumberField, ValueSlider, nudged
@@ -231,6 +231,7 @@ def test_the_statistics_tell_the_kernel_its_lists_and_growths_apart_from_compile
     panel.show_values(session, Status(stats=STATS), None, 60.0)
     assert panel.compile.text("compiles") == "2"
     assert panel.compile.text("growths") == "1"
+    assert panel.compile.text("compile time, in all") == "4.5 s"
     assert panel.program.text("kernel") == "neighbours"
     assert panel.program.text("chosen") == "auto: 64 rods or more"
     assert panel.program.text("code") == "native, avx2, 3 threads"
@@ -258,7 +259,7 @@ def test_the_status_line_counts_growths_and_says_why_it_compiles(qtbot, session)
     growing = Status("compiling", 5.0, "growth: longer neighbour lists", STATS)
     assert phase_text(growing, 8.0) == "compiling… 3 s (growth: longer neighbour lists)"
     bar.show_values(session, growing, None, 0.0)
-    assert bar.summary.text().endswith("2 compiles   1 growth")
+    assert bar.figures.text().endswith("2 compiles   1 growth")
     assert "compiling" in bar.phase.text()
 
 
@@ -294,6 +295,74 @@ def test_a_setting_that_is_emptied_is_none_or_at_once(qtbot, session):
     assert told == [("until", ""), ("delay", "0")]
 
 
+def pixels(widget: QWidget) -> bytes:
+    image = widget.grab().toImage()
+    bits = image.constBits()
+    assert bits is not None
+    return bits.asstring(image.sizeInBytes())
+
+
+def test_words_in_place_of_a_number_have_no_unit(qtbot):
+    field, plain = NumberField("t"), NumberField()
+    for one in (field, plain):
+        qtbot.addWidget(one)
+        one.setFixedSize(200, 30)
+        one.setPlaceholderText("as in the window")
+    assert pixels(field) == pixels(plain)
+    for one in (field, plain):
+        one.show_value(0.5)
+    assert pixels(field) != pixels(plain)
+
+
+def test_a_size_is_chosen_by_its_pixels_whatever_its_name_is(qtbot, session):
+    panel = RecordingPanel()
+    qtbot.addWidget(panel)
+    told = []
+    panel.edited.connect(lambda name, value: told.append((name, value)))
+    at = [panel.size_choice.itemText(n) for n in range(panel.size_choice.count())]
+    panel.size_choice.activated.emit(at.index("3840 × 2160 (4K)"))
+    assert told == [("width", "3840"), ("height", "2160")]
+    for pair, text in (((3840, 2160), "3840 × 2160 (4K)"), ((640, 480), "")):
+        for name, value in zip(("width", "height"), pair, strict=True):
+            session.set_movie(name, str(value))
+        panel.show_values(session, 25)
+        assert panel.size_choice.currentText() == text
+
+
+def test_rows_of_colours_say_why_they_cannot_be_used(qtbot, session):
+    panel = ViewPanel()
+    qtbot.addWidget(panel)
+    reason = panel.coloring.reason
+    for view, words in (
+        ({}, ""), ({"field": "density"}, "Colours tell of the field"),
+        ({"field": "none", "show_rods": False}, "No rods are drawn"),
+        ({"show_rods": True, "color_by": "heading"}, "An angle goes round once"),
+        ({"color_by": "fixed"}, "All rods are of one colour"),
+    ):  # fmt: skip
+        session.set_view(**view)
+        panel.show_values(session)
+        assert reason.text().startswith(words)
+        assert reason.isHidden() == (words == "")
+        usable = panel.coloring._range_row.isEnabled()
+        assert usable == (words == "")
+        if not usable:
+            assert panel.coloring._range_row.toolTip() == reason.text()
+
+
+def test_units_are_explained_where_they_stand(qtbot, session):
+    panel = ParameterPanel()
+    qtbot.addWidget(panel)
+    panel.show_values(session, 25)
+    assert "l is a length, in the presets the width of a body" in panel.rows["length"].toolTip()
+    assert "f is a force" in panel.rows["k_cc"].toolTip()
+    assert " is a " not in panel.rows["w_d"].toolTip().split("Default")[1]
+    # What they say of the presets is so.
+    for name in preset_names():
+        params = load_preset(name).params
+        assert 2 * params.radius == 1
+        assert params.F_prop / (2 * params.gamma * params.length) == 1
+
+
 def test_the_time_left_follows_from_the_share_that_is_done():
     assert time_left(0.01, 0.0, 10.0) == ""
     assert time_left(0.25, 100.0, 110.0) == "about 30 s left"
@@ -305,6 +374,6 @@ def test_the_status_line_tells_what_is_made_and_that_no_autosave_is_written(qtbo
     qtbot.addWidget(bar)
     making = Status("running", movie=Path("a/b.gif"), finishing=0.42)
     bar.show_values(session, making, None, 0.0)
-    assert bar.summary.text() == "making b.gif, 42%"
+    assert bar.words.text() == "making b.gif, 42%"
     bar.show_values(session, Status("running", autosave_problem="No room."), None, 0.0)
-    assert bar.summary.text() == "no autosave: No room."
+    assert bar.words.text() == "no autosave: No room."

@@ -106,8 +106,8 @@ def test_every_step_is_plotted_at_its_time(window):
     assert np.isnan(speeds[0])
     assert np.allclose(speeds[1:], [state.observables["mean_speed"] for state in states[1:]])
     labels = [plot.getAxis("left").labelText for plot in over_time(window).plots]
-    assert labels == ["active fraction", "order", "mean speed / l/t"]
-    assert over_time(window).plots[-1].getAxis("bottom").labelText == "time / t"
+    assert labels == ["active fraction", "order", "mean speed (l/t)"]
+    assert over_time(window).plots[-1].getAxis("bottom").labelText == "time (t)"
 
 
 def test_a_line_is_seen_in_the_colour_of_the_theme(window):
@@ -187,8 +187,8 @@ def test_distributions_are_of_the_rods_that_are_shown_and_of_what_is_measured_of
     click(window.plots.spread)
     until(lambda: list(spread(window).steps) == ["heading", "activity", *MEASURED])
     axes = [plot.getAxis("bottom").labelText for plot in spread(window).plots]
-    assert axes[0] == "heading θ / °"
-    assert axes[2] == "speed / l/t"
+    assert axes[0] == "heading θ (°)"
+    assert axes[2] == "speed (l/t)"
     rods = window.frame.snapshot
     edges, shares = spread(window).steps["activity"].getData()
     counts, _ = np.histogram(rods.activity, edges)

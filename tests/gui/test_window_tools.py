@@ -318,6 +318,22 @@ def test_rods_under_the_brush_go_and_come_back_with_the_state_at_the_edit(window
     until(lambda: window.frame.snapshot.n == left.n)
 
 
+def test_how_many_rods_there_are_now_is_said_beside_how_many_it_began_with(window):
+    row = window.parameters.rows["rods"]
+    window._refresh()
+    assert row.note.isHidden()
+    take(window, "D")
+    drag(window, tuple(float(part) for part in window.shown.pos[3]))
+    until(lambda: window.shown.n < window.session.setup.rods)
+    window._refresh()
+    assert row.note.text() == f"{window.shown.n} in the picture now"
+    assert row.number.text() == str(window.session.setup.rods)
+    press(window, Qt.Key.Key_R)
+    until(lambda: window.shown.n == window.session.setup.rods)
+    window._refresh()
+    assert row.note.isHidden()
+
+
 def test_activity_is_painted_and_with_shift_taken(window):
     window.tools.choose("paint")
     place = tuple(float(part) for part in window.shown.pos[8])
