@@ -27,7 +27,7 @@ from engine.params import Laws, Params, Setup
 from engine.schema import ParameterError
 from engine.snapshot import Snapshot, Start
 from engine.state import State, obstacle_arrays, start_from
-from engine.step import PARAM_NAMES, one_timestep, tip_moves, unpack
+from engine.step import PARAM_NAMES, one_timestep, step_length, tip_moves, unpack
 
 jax.tree_util.register_dataclass(Params, data_fields=list(PARAM_NAMES), meta_fields=[])
 
@@ -40,7 +40,7 @@ BACKWARDS: dict[str, Kernel] = {
     "rowsum": partial(rowsum.per_particle_sum, backwards=True),
 }
 # What a step changes of a state.
-_CHANGED = ("pos", "theta", "direction", "activity", "rest", "step")
+_CHANGED = ("pos", "theta", "direction", "activity", "rest", "step", "elapsed")
 
 
 class Rods(NamedTuple):
@@ -143,14 +143,16 @@ def _rolled(
     first = State(
         rods.pos, theta, jnp.stack([jnp.cos(theta), jnp.sin(theta)], axis=1), rods.activity,
         jnp.zeros((n, 3), theta.dtype), ids, jnp.arange(n), jnp.asarray(n), step, seed,
-        obstacles, number, None,
+        obstacles, number, jnp.zeros(2, theta.dtype), None,
     )  # fmt: skip
 
     def one(changed: tuple[Array, ...], _: None) -> tuple[tuple[Array, ...], Rods | None]:
         state = first._replace(**dict(zip(_CHANGED, changed, strict=True)))
         new, motion = one_timestep(state, physics, BACKWARDS[kernel], None)
         # What a Driver refuses, nobody could be told of here in another way.
-        trusted = jnp.all(tip_moves(lax.stop_gradient(motion), physics) <= 2 * params.radius)
+        motion = lax.stop_gradient(motion)
+        taken = replace(physics, dt=step_length(motion, physics))
+        trusted = jnp.all(tip_moves(motion, taken) <= 2 * params.radius)
         new = new._replace(pos=jnp.where(trusted, new.pos, math.nan))
         told = Rods(new.pos, new.theta, new.activity) if path else None
         return tuple(getattr(new, name) for name in _CHANGED), told
@@ -159,7 +161,7 @@ def _rolled(
     begin = tuple(getattr(first, name) for name in _CHANGED)
     last, passed = lax.scan(jax.checkpoint(one, prevent_cse=False), begin, length=steps)
     if not path:
-        pos, theta, _, activity, _, _ = last
+        pos, theta, _, activity, *_ = last
         return Rods(pos, theta, activity)
     return jax.tree.map(lambda a, rest: jnp.concatenate([a[None], rest]), rods, passed)
 

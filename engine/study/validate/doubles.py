@@ -14,7 +14,7 @@ from jax import lax
 
 from engine.capacity import capacity_for
 from engine.kernels import KERNELS
-from engine.observables import observe
+from engine.observables.device import observe
 from engine.params import Params
 from engine.snapshot import Snapshot, Start
 from engine.state import State, to_device
