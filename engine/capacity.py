@@ -81,6 +81,8 @@ def capacity_for(rods: int, params: Params, platform: str, kernel: str) -> Capac
     crowded = min(reach, CROWD_REACH * (params.length + 2 * params.radius))
 
     def neighbours(density: float, distance: float) -> float:
+        if params.tumble_rate > 0:  # lists look at centres then
+            return density * math.pi * (params.length + distance) ** 2
         return float(mean_neighbours(density, params.length, distance))
 
     def tried(density: float, distance: float) -> float:

@@ -25,7 +25,7 @@ class NeighbourList(NamedTuple):
 
     `table[c, :, k]` holds the rods that rod number k of chunk c may meet, then that rod itself. No
     rod of chunk c has more than `used[c]`. `pos` (N, 2) and `theta` (N,) say where rods were when
-    the list was built, `made_for` (3,) the cutoff, length and space_size that it was built for (NaN
+    the list was built, `made_for` (3,) the reach, length and space_size that it was built for (NaN
     for no list). `skin` is a length, `age` the steps since the build, `builds` their number since
     the start; `mean`, `most` and `candidates` tell of the latest: neighbours in the mean, and the
     most neighbours and candidates of any rod.

@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from engine.geometry import closest_points, displacement
 from engine.kernels.cells import LENGTH, Runs, candidate, grid_for, in_order, runs_near
 from engine.kernels.gather import gather, inverse
-from engine.kernels.neighbours import cutoff, made_for
+from engine.kernels.neighbours import any_turn, cutoff, made_for
 from engine.kernels.skin import next_skin
 from engine.params import Physics
 from engine.state import NeighbourList, State
@@ -123,7 +123,7 @@ def _tried(
 def _is_near(
     main: Rods, neighb: Rods, within: Array, skin: Array, params: Physics
 ) -> Bool[Array, "rods"]:
-    """Whether the cores of two rods are nearer than `within`, or soon may be.
+    """Whether the cores of two rods are nearer than `within`, or soon may be, however they turn.
 
     A pair near the place where its shortest image changes is kept as well: the other image may be
     the near one before the list is built again.
@@ -133,7 +133,8 @@ def _is_near(
     at = closest_points(
         dx, dy, *main[2:], *neighb[2:], length=params.length, epsilon=SEARCH_EPSILON
     )
-    near = at.x * at.x + at.y * at.y < within * within
+    centres = dx * dx + dy * dy < (params.length + within) ** 2
+    near = jnp.where(any_turn(params), centres, at.x * at.x + at.y * at.y < within * within)
     if not params.periodic:
         return near
     return near | (jnp.maximum(jnp.abs(dx), jnp.abs(dy)) > 0.5 * params.space_size - skin)

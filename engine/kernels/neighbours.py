@@ -16,6 +16,7 @@ from engine.geometry import displacement, wrap_angle
 from engine.interaction import Rod, single_pair_interaction
 from engine.kernels.gather import gather
 from engine.kernels.sums import PairSums
+from engine.noise import tumble_chance
 from engine.params import Params, Physics
 from engine.state import NeighbourList
 
@@ -61,14 +62,29 @@ def is_current(
     shift = displacement(pos - neighbours.pos, params)
     turn = jnp.abs(wrap_angle(theta - neighbours.theta))
     x, y = shift.T
-    moved = jnp.sqrt(x * x + y * y) + 0.5 * params.length * turn
+    tip = jnp.where(any_turn(params), 0, 0.5 * jnp.asarray(params.length))
+    moved = jnp.sqrt(x * x + y * y) + tip * turn
     still = jnp.all(moved <= 0.5 * neighbours.skin)
     return still & jnp.all(neighbours.made_for == made_for(params))
 
 
 def made_for(params: Params) -> Float[Array, "3"]:
-    """What a list depends on: the distance of cores beyond which rods do nothing, ℓ and L."""
-    return jnp.stack([cutoff(params), jnp.asarray(params.length), jnp.asarray(params.space_size)])
+    """What a list depends on: the distance beyond which rods do nothing, ℓ and L.
+
+    Of cores; and of centres, where rods may turn by any angle.
+    """
+    length = jnp.asarray(params.length)
+    reach = cutoff(params) + jnp.where(any_turn(params), length, 0)
+    return jnp.stack([reach, length, jnp.asarray(params.space_size)])
+
+
+def any_turn(params: Params) -> Bool[Array, ""]:
+    """Whether a rod may turn by any angle in one step, for it tumbles.
+
+    Lists then hold whoever comes into reach however rods turn: two to three times as many rods, but
+    a list that ended with each tumble would be built in almost every step of a large swarm.
+    """
+    return tumble_chance(params) > 0
 
 
 def cutoff(params: Params) -> Float[Array, ""]:

@@ -15,7 +15,6 @@ from jaxtyping import Array, Float, Int
 
 from engine.geometry import mean_neighbours
 from engine.kernels.neighbours import cutoff, made_for
-from engine.noise import tumble_chance
 from engine.params import Params
 from engine.state import NeighbourList
 
@@ -28,10 +27,9 @@ THINNEST_SKIN, THICKEST_SKIN = 0.05, 2.0
 def next_skin(old: NeighbourList, count: Int[Array, ""], params: Params) -> Float[Array, ""]:
     """The skin of the list that follows `old`: half way, in ratio, to the best for what it saw.
 
-    Kept where `old` did not end by the motion of rods, but by a tumble, as is likely.
+    Kept where `old` did not end by the motion of rods.
     """
-    tumbles = tumble_chance(params) * (count * old.age).astype(old.skin.dtype)
-    ended = jnp.all(old.made_for == made_for(params)) & (old.age > 0) & (tumbles < 0.5)
+    ended = jnp.all(old.made_for == made_for(params)) & (old.age > 0)
     move = old.skin / (2 * jnp.maximum(old.age, 1).astype(old.skin.dtype))
     density = count.astype(old.skin.dtype) / (params.space_size * params.space_size)
     distance = cutoff(params) + old.skin

@@ -32,7 +32,7 @@ int64_t helpful(const State& state, int64_t threads) {
 
 bool is_current(const Target& target, const Physics& params, const State& state,
                 const Workspace& workspace, Crew& crew) {
-  if (state.made_for[0] != cutoff(params) || state.made_for[1] != params.length ||
+  if (state.made_for[0] != made_for(params) || state.made_for[1] != params.length ||
       state.made_for[2] != params.space_size)
     return false;
   std::vector<char> current(parts_of(state));

@@ -26,9 +26,8 @@ constexpr float PI = 3.14159265f;
 // The skin of the list that follows, half way in ratio to the best for what the old one saw.
 float next_skin(const Physics& params, const State& state) {
   const float old = *state.skin, distance = cutoff(params) + old, length = params.length;
-  const bool ended = state.made_for[0] == cutoff(params) && state.made_for[1] == length &&
-                     state.made_for[2] == params.space_size && *state.age > 0 &&
-                     *state.n * params.tumble_chance * *state.age < 0.5f;
+  const bool ended = state.made_for[0] == made_for(params) && state.made_for[1] == length &&
+                     state.made_for[2] == params.space_size && *state.age > 0;
   const float move = old / (2 * static_cast<float>(std::max(*state.age, 1)));
   const float density = *state.n / (params.space_size * params.space_size);
   const float area = 2 * length * length / PI + 4 * length * distance + PI * distance * distance;
@@ -135,6 +134,10 @@ class Table {
 
 float cutoff(const Physics& params) { return std::max(2 * params.radius, params.sensing_range); }
 
+float made_for(const Physics& params) {
+  return cutoff(params) + (params.any_turn() ? params.length : 0.0f);
+}
+
 bool build_list(const Target& target, const Physics& params, const State& state,
                 Workspace& workspace, Crew& crew) {
   const float skin = next_skin(params, state);
@@ -168,7 +171,7 @@ bool build_list(const Target& target, const Physics& params, const State& state,
   *state.skin = skin;
   *state.age = 0;
   *state.builds += 1;
-  state.made_for[0] = cutoff(params);
+  state.made_for[0] = made_for(params);
   state.made_for[1] = params.length;
   state.made_for[2] = params.space_size;
   return true;

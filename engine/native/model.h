@@ -44,6 +44,9 @@ struct Physics : Params {
   bool periodic() const { return laws.boundary == Boundary::periodic; }
   // Of the side of the box. 0 within walls: then nothing is ever moved by a side.
   float per_box() const { return periodic() ? 1 / space_size : 0; }
+  // Whether a rod may turn by any angle in one step: lists then hold whoever comes into reach however
+  // rods turn.
+  bool any_turn() const { return tumble_chance > 0; }
 };
 
 // Place and direction of a rod, which pairs read together.

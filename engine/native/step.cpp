@@ -187,7 +187,8 @@ bool still_listed(const Physics& params, const List& list, Float x, Float y, Flo
   const Float turn = theta - load<Float>(list.theta + first);
   const Float by = absolute(turn - (2 * PI) * nearest(turn * (0.5f / PI)));
   // What the turn has left of half the skin; a comparison of squares spares a root.
-  const Float left = 0.5f * list.skin - 0.5f * params.length * by;
+  const float tip = params.any_turn() ? 0.0f : 0.5f * params.length;
+  const Float left = 0.5f * list.skin - tip * by;
   return !any(~((left >= 0.0f) & (mx * mx + my * my <= left * left)));
 }
 
@@ -314,13 +315,21 @@ void sums(const Physics& params, const Rods& rods, const List& list, const Sums&
 }
 
 // Whether the cores of a rod and its candidates are nearer than `within`, or soon may be: a pair
-// near the place where its shortest image changes counts too, as in neighbour_search.py.
+// near the place where its shortest image changes counts too, as in neighbour_search.py. Where rods
+// may turn by any angle their centres decide.
 Int near(const Search& search, const Pair& pair, const Four& main, const Four& neighb) {
   const Float rx = shortest_image(main.a - neighb.a, pair.box, pair.per_box);
   const Float ry = shortest_image(main.b - neighb.b, pair.box, pair.per_box);
-  const Contact at = contact_of(pair, rx, ry, main, neighb);
   const float flip = search.params.periodic() ? 0.5f * pair.box - search.skin : __builtin_inff();
-  return (at.x * at.x + at.y * at.y < search.within * search.within) |
+  float within = search.within;
+  Float x = rx, y = ry;
+  if (search.params.any_turn()) {
+    within += 2 * pair.half;
+  } else {
+    const Contact at = contact_of(pair, rx, ry, main, neighb);
+    x = at.x, y = at.y;
+  }
+  return (x * x + y * y < within * within) |
          (maximum(absolute(rx), absolute(ry)) > flip);
 }
 

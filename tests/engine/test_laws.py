@@ -20,7 +20,7 @@ from engine import Driver, Params, Setup, Start
 from engine.capacity import Capacity
 from engine.drag import drag_of
 from engine.interaction import Rod, single_pair_interaction
-from engine.kernels import native
+from engine.kernels import is_listed, native
 from engine.measures import Meter, list_kernel
 from engine.noise import noise
 from engine.params import Laws, Physics
@@ -64,8 +64,8 @@ def busy(**values: float | str) -> tuple[Rods, Physics]:
     return seam.random_rods(np.random.default_rng(5), 100, params), params
 
 
-def expected_of(rods: Rods, params: Physics) -> Rods:
-    return reference.one_timestep(rods, params, SEED, STEP)
+def expected_of(rods: Rods, params: Physics, seed: int = SEED, step: int = STEP) -> Rods:
+    return reference.one_timestep(rods, params, seed, step)
 
 
 def apart(a: Rods, b: Rods, box: float) -> np.ndarray:
@@ -82,11 +82,16 @@ def acts(usual: Rods, other: Rods, box: float) -> bool:
 def check_step(rods: Rods, params: Physics, kernel: str) -> None:
     """A step by `kernel` must be that of the reference, noise and all."""
     got, _, _ = seam.step_of(rods, params, kernel, step=STEP, seed=SEED)
+    check(got, rods, params, expected_of(rods, params))
+
+
+def check(got: Rods, rods: Rods, params: Physics, expected: Rods) -> None:
+    """`got` must be what is expected to come of `rods`, to rounding."""
     allowed = rounding.bounds(reference.pairs(rods, params), rods, params)
     along, across, turning = reference.drag(params)
     slow = allowed.force / min(along, across) + 1e-5
     turn = allowed.torque / turning + 1e-5
-    off = apart(got, expected_of(rods, params), params.space_size)
+    off = apart(got, expected, params.space_size)
     ulp = 2.0**-22 * params.space_size
     assert np.all(off[:, :2] <= slow[:, None] * params.dt + ulp)
     assert np.all(off[:, 2] <= turn * params.dt + 2e-6)
@@ -337,6 +342,30 @@ def test_tumbles_are_those_of_the_reference_whatever_the_number_and_the_order_of
     # The rest of the noise does not notice.
     quiet, loud = (draw(params=Params(D_r=0.3, D_t=0.02, tumble_rate=r)) for r in (0.0, 5.0))
     np.testing.assert_array_equal(quiet[0], loud[0])
+
+
+@pytest.mark.parametrize("kernel", [k for k in seam.KERNEL_NAMES if is_listed(k)])
+def test_lists_hold_whom_a_rod_meets_by_a_tumble(kernel):
+    """Step by step, each with the list that is there: a list lasts longer than until a tumble."""
+    params = Physics(
+        **dataclasses.asdict(replace(FIFTY, tumble_rate=20.0, k_cc=5.0, sensing_range=1.5))
+    )
+    with shared_programs():
+        driver = Driver(setup_for(kernel, 50), FIFTY, seed=5)
+        driver.set(tumble_rate=20.0, k_cc=5.0, sensing_range=1.5)
+        before, turned = rods_in(driver.advance(1)), 0
+        for _ in range(40):
+            step = driver.step
+            after = rods_in(driver.advance(1))
+            check(after, before, params, expected_of(before, params, 5, step))
+            turned += int(reference.noise(before, params, 5, step).tumbles.sum())
+            before = after
+    assert turned > 60
+    assert driver.stats.neighbours.rebuilds_per_1000 < 500
+
+
+def rods_in(snapshot: Snapshot) -> Rods:
+    return reference.rods(snapshot.pos.copy(), snapshot.theta.copy(), snapshot.activity.copy())
 
 
 def test_run_and_tumble_forgets_its_direction_at_its_rate():
