@@ -15,6 +15,7 @@ from PIL import Image
 
 from bacsim_gui import timeline as timelines
 from bacsim_gui.movie_files import metadata
+from engine.obstacle import Obstacle
 from engine.storage import checkpoint
 from engine.storage.trajectory import Trajectory
 from tests.gui.conftest import decoded, without_display
@@ -37,6 +38,8 @@ for argv in json.loads(sys.argv[1]):
 sys.stderr.write(json.dumps(found))
 """
 SMALL = ("--preset", "swarming", "--rods", "120")
+SET_UP = ("--obstacle", "20,20,3")
+OBSTACLES = (Obstacle(20, 20, radius=3),)
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +94,8 @@ def all_of(many):
 def ran(bacsim, folder):
     """A run with all that it can keep."""
     done = bacsim(
-        "run", *SMALL, "--steps", "200", "--every", "50", "--out", "run.gsd", "--keep", "40",
-        "--observables", "run.csv", "--checkpoint", "run.bacsim",
+        "run", *SMALL, *SET_UP, "--steps", "200", "--every", "50", "--out", "run.gsd", "--keep",
+        "40", "--observables", "run.csv", "--checkpoint", "run.bacsim",
     )  # fmt: skip
     for name in ("run.gsd: 5 frames", "run.csv: 5 rows", "run.bacsim: step 200"):
         assert name in done.stdout
@@ -115,7 +118,9 @@ def test_a_run_leaves_trajectory_table_checkpoint_and_timeline(bacsim, ran):
         assert [frame.step for frame in frames] == [0, 50, 100, 150, 200]
         assert 35 <= frames[0].n <= 45
         assert frames.about["title"] == "Swarming"
-    assert checkpoint.load(ran / "run.bacsim").checkpoint.step == 200
+        assert frames[4].obstacles == OBSTACLES
+    kept = checkpoint.load(ran / "run.bacsim").checkpoint
+    assert (kept.step, kept.obstacles) == (200, OBSTACLES)
     rows = (ran / "run.csv").read_text().splitlines()
     assert len(rows) == 6
     assert rows[0].startswith("step,time,rods,active_fraction")
@@ -325,12 +330,13 @@ def test_files_of_one_stem_have_a_timeline_each(all_of, bacsim, filmed, ran):
     *_, shown = all_of(
         ("run", *SMALL, "--seed", "9", "--steps", "20", "--every", "10", "--out", "same.gsd"),
         ("movie", *SMALL, "--seconds", "0.2", "--fps", "10", "--size", "64x48", "--out",
-         "same.mp4"),
+         "same.mp4", *SET_UP),
         ("show", "same.mp4", "--json"),
     )  # fmt: skip
     movie = json.loads(shown)
     assert movie["seed"] == "1"
     assert movie["timeline"][0]["record"]["file"] == "same.mp4"
+    assert timelines.load(filmed / "same.mp4.timeline").head.obstacles == OBSTACLES
     (filmed / "same.mp4.timeline").write_text("junk")
     assert "no timeline" in bacsim("show", "same.mp4").stdout
 

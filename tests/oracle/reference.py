@@ -58,14 +58,6 @@ class ModelParams(Protocol):
     def dt(self) -> float: ...
     @property
     def gamma(self) -> float: ...
-    @property
-    def drag(self) -> str: ...
-    @property
-    def contact(self) -> str: ...
-    @property
-    def activation(self) -> str: ...
-    @property
-    def noise_of(self) -> str: ...
 
 
 class Rods(NamedTuple):
@@ -119,14 +111,21 @@ def minimum_image(delta: Array, space_size: float) -> Array:
     return delta - space_size * np.round(delta / space_size)
 
 
-def boundary_of(params: ModelParams) -> str:
-    """What is at the edge; parameters that do not tell are those of a periodic box."""
-    return getattr(params, "boundary", "periodic")
+# What holds where parameters come without laws: the model as it was given.
+GIVEN = {
+    "drag": "isotropic", "contact": "hooke", "activation": "rising", "noise_of": "all",
+    "boundary": "periodic", "time_step": "fixed",
+}  # fmt: skip
+
+
+def law(params: ModelParams, name: str) -> str:
+    """The choice of that name."""
+    return getattr(params, name, GIVEN[name])
 
 
 def between(delta: Array, params: ModelParams) -> Array:
     """A difference of places, by the nearest image where there are images."""
-    if boundary_of(params) != "periodic":
+    if law(params, "boundary") != "periodic":
         return delta
     return minimum_image(delta, params.space_size)
 
@@ -177,9 +176,9 @@ def pairs(state: Rods, params: ModelParams) -> Pairs:
 
 def contact_force(overlap: Array, params: ModelParams) -> Array:
     """Hooke: k delta. Hertz: k d (delta/d)^(3/2)."""
-    if params.contact == "hooke":
+    if law(params, "contact") == "hooke":
         return params.k_cc * overlap
-    assert params.contact == "hertz"
+    assert law(params, "contact") == "hertz"
     width = 2.0 * params.radius
     return params.k_cc * width * (overlap / width) ** 1.5
 
@@ -206,7 +205,7 @@ def activation(local_density: Array, thresh: float, width: float, law: str = "ri
 def new_activity(activity: Array, local_density: Array, params: ModelParams) -> Array:
     """The target at once for tau_a = 0, else A + (a - A) exp(-dt/tau_a)."""
     target = activation(
-        local_density, params.activity_thresh, params.activity_width, params.activation
+        local_density, params.activity_thresh, params.activity_width, law(params, "activation")
     )
     if params.tau_a == 0.0:
         return target
@@ -219,10 +218,10 @@ def drag(params: ModelParams) -> tuple[float, float, float]:
     Isotropic, uniform drag per length: gamma l twice and gamma l^3 / 12. Anisotropic: gamma d f,
     gamma d f and gamma d^3 f with the three f of a = (l + d)/d after Tirado.
     """
-    if params.drag == "isotropic":
+    if law(params, "drag") == "isotropic":
         zeta = params.gamma * params.length
         return zeta, zeta, params.gamma * params.length**3 / 12.0
-    assert params.drag == "anisotropic"
+    assert law(params, "drag") == "anisotropic"
     d = 2.0 * params.radius
     a = (params.length + d) / d
     along = 2.0 * np.pi / (np.log(a) - 0.207 + 0.980 / a - 0.133 / a**2)
@@ -246,21 +245,21 @@ def velocities(state: Rods, params: ModelParams, sums: Sums | None = None) -> tu
 def wall_forces(state: Rods, params: ModelParams) -> tuple[Array, Array]:
     """Force (N, 2) and torque (N,) of the wall, found by searching; see tests.oracle.walls."""
     force, torque = np.zeros_like(state.pos), np.zeros_like(state.theta)
-    if boundary_of(params) != "periodic":
+    if law(params, "boundary") != "periodic":
         for i, (pos, theta) in enumerate(zip(state.pos, state.theta, strict=True)):
             force[i], torque[i] = walls.box_push(
-                pos, float(theta), boundary_of(params), length=params.length,
+                pos, float(theta), law(params, "boundary"), length=params.length,
                 radius=params.radius, k=params.k_cc, space_size=params.space_size,
-                hertz=getattr(params, "contact", "hooke") == "hertz",
+                hertz=law(params, "contact") == "hertz",
             )  # fmt: skip
     return force, torque
 
 
 def wrap(pos: Array, params: ModelParams) -> Array:
     """Into [0, L)^2, or back to the wall."""
-    if boundary_of(params) == "periodic":
+    if law(params, "boundary") == "periodic":
         return np.mod(pos, params.space_size)
-    if boundary_of(params) == "circle":
+    if law(params, "boundary") == "circle":
         middle = params.space_size / 2
         out = np.linalg.norm(pos - middle, axis=1, keepdims=True)
         pos = middle + (pos - middle) * np.minimum(1.0, middle / np.maximum(out, 1e-12))
@@ -281,10 +280,10 @@ def noise(state: Rods, params: ModelParams, seed: int, step: int) -> Noise:
     1 - exp(-rate dt). Noise of active rods: D and the probability are times the activity.
     """
     share = np.ones_like(state.activity)
-    if params.noise_of == "active":
+    if law(params, "noise_of") == "active":
         share = state.activity
     else:
-        assert params.noise_of == "all"
+        assert law(params, "noise_of") == "all"
     words = draws.words(seed, step, np.arange(len(share)), 5)
     x, y, turn = (draws.normal(words[:, :3]) * np.sqrt(share)[:, None]).T
     tumbles = words[:, 3] * 2.0**-32 < -np.expm1(-params.tumble_rate * params.dt) * share
@@ -295,7 +294,7 @@ def noise(state: Rods, params: ModelParams, seed: int, step: int) -> Noise:
 
 def with_step(velocity: Array, spin: Array, params: ModelParams) -> ModelParams:
     """The same with the dt of this step: shorter where a tip would go farther than 0.1 d."""
-    if getattr(params, "time_step", "fixed") == "fixed":
+    if law(params, "time_step") == "fixed":
         return params
     tip = np.linalg.norm(velocity, axis=1) + 0.5 * params.length * np.abs(spin)
     longest = 0.1 * 2.0 * params.radius / max(float(tip.max()), 1e-300)
@@ -344,12 +343,7 @@ def defaults(**values: float | str) -> SimpleNamespace:
         "tumble_rate": 0.0,
         "dt": 0.003,
         "gamma": 1.0,
-        "drag": "isotropic",
-        "contact": "hooke",
-        "activation": "rising",
-        "noise_of": "all",
-        "boundary": "periodic",
-        "time_step": "fixed",
+        **GIVEN,
     }
     unknown = set(values) - set(base)
     if unknown:

@@ -10,7 +10,7 @@ one comparison serves random and degenerate configurations alike.
 
 import numpy as np
 
-from tests.oracle.reference import ModelParams, Pairs, Rods, Sums, regularisation
+from tests.oracle.reference import ModelParams, Pairs, Rods, Sums, law, regularisation
 
 UNIT = 2.0**-24
 # Roundings that add up along the way from r to e; eight operations, each of half an ulp.
@@ -28,7 +28,7 @@ def bounds(p: Pairs, state: Rods, params: ModelParams) -> Sums:
 
     near = other & (distance < width + shift)
     # A contact after Hertz is at most half as stiff again, at an overlap of a whole width.
-    stiffness = params.k_cc * (1.5 if params.contact == "hertz" else 1.0)
+    stiffness = params.k_cc * (1.5 if law(params, "contact") == "hertz" else 1.0)
     force = stiffness * shift * (1.0 + width / np.maximum(distance, shift))
     force = np.where(near, np.minimum(force, 2.0 * stiffness * width), 0.0)
     size = np.sqrt((p.force**2).sum(-1))
