@@ -151,7 +151,7 @@ def _rolled(
         new, motion = one_timestep(state, physics, BACKWARDS[kernel], None)
         # What a Driver refuses, nobody could be told of here in another way.
         motion = lax.stop_gradient(motion)
-        taken = replace(physics, dt=step_length(motion, physics))
+        taken = dataclasses.replace(physics, dt=step_length(motion, physics))
         trusted = jnp.all(tip_moves(motion, taken) <= 2 * params.radius)
         new = new._replace(pos=jnp.where(trusted, new.pos, math.nan))
         told = Rods(new.pos, new.theta, new.activity) if path else None
