@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.params import Params, Physics
+from engine.params import Params
 from tests.oracle import reference, rounding
 from tests.oracle.reference import Rods, Sums
 
@@ -48,19 +48,19 @@ class Save:
 ALIKE_RMS = 0.1
 
 
-def single(params: Params) -> Physics:
-    """`params` rounded to float32, as every peer has them, under the laws that were given."""
-    return Physics(**{name: float(np.float32(value)) for name, value in asdict(params).items()})
+def single(params: Params) -> Params:
+    """`params` rounded to float32, as every peer has them."""
+    return Params(**{name: float(np.float32(value)) for name, value in asdict(params).items()})
 
 
-def check(before: Save, after: Save, params: Physics) -> None:
+def check(before: Save, after: Save, params: Params) -> None:
     """Raise `Disagreement` unless the sums of `before` are right, and a step led to `after`."""
     expected, allowed = _reference(before.rods, params)
     _check_sums(before.sums, expected, allowed, params)
     _check_step(before.rods, after.rods, expected, allowed, params)
 
 
-def check_alike(state: Save, params: Physics) -> None:
+def check_alike(state: Save, params: Params) -> None:
     """Raise `Disagreement` unless forces are near the model's, and what is sensed equal to it."""
     expected, allowed = _reference(state.rods, params)
     error = state.sums.force - expected.force
@@ -70,7 +70,7 @@ def check_alike(state: Save, params: Physics) -> None:
     _require("its sensed", np.abs(state.sums.sensed - expected.sensed), allowed.sensed + 1e-5)
 
 
-def _reference(rods: Rods, params: Physics) -> tuple[Sums, Sums]:
+def _reference(rods: Rods, params: Params) -> tuple[Sums, Sums]:
     """The oracle's sums of all rods, and how far an honest float32 kernel may be from each."""
     n = len(rods.theta)
     expected = Sums(np.zeros((n, 2)), np.zeros(n), np.zeros(n))
@@ -86,7 +86,7 @@ def _reference(rods: Rods, params: Physics) -> tuple[Sums, Sums]:
     return expected, allowed
 
 
-def _tiles(rods: Rods, params: Physics) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _tiles(rods: Rods, params: Params) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The indices of the rods of each tile, and of all rods that these can meet."""
     box = params.space_size
     reach = params.length + max(2 * params.radius, params.sensing_range) + 1e-3 * params.length
@@ -103,7 +103,7 @@ def _tiles(rods: Rods, params: Physics) -> Iterator[tuple[np.ndarray, np.ndarray
                 yield own, met
 
 
-def _check_sums(found: Sums, expected: Sums, allowed: Sums, params: Physics) -> None:
+def _check_sums(found: Sums, expected: Sums, allowed: Sums, params: Params) -> None:
     floor = 1e-6 * params.k_cc
     for name, least in (("force", floor), ("torque", floor * params.length), ("sensed", 1e-5)):
         true = getattr(expected, name)
@@ -116,7 +116,7 @@ def _check_sums(found: Sums, expected: Sums, allowed: Sums, params: Physics) -> 
             raise Disagreement(f"its {name} is off by {rms:.3g} (rms) where the rms is {size:.3g}")
 
 
-def _check_step(before: Rods, after: Rods, expected: Sums, allowed: Sums, params: Physics) -> None:
+def _check_step(before: Rods, after: Rods, expected: Sums, allowed: Sums, params: Params) -> None:
     velocity, spin = reference.velocities(before, params, expected)
     zeta, _, zeta_r = reference.drag(params)
     ulp = float(np.spacing(np.float32(params.space_size)))

@@ -29,7 +29,7 @@ os.dup2(2, 1)
 
 WARM_STEPS = 3
 # The standard benchmark has none of these, and no peer computes them.
-_ABSENT = ("T_prop", "tau_a", "D_r", "D_t")
+_ABSENT = ("T_prop", "tau_a", "D_r", "D_t", "tumble_rate")
 
 
 class Saved(NamedTuple):

@@ -19,7 +19,7 @@ from engine.capacity import Capacity
 from engine.kernels import KERNELS, native
 from engine.kernels.neighbour_search import with_list
 from engine.kernels.neighbours import is_current
-from engine.params import Params
+from engine.params import Params, Physics
 from engine.schema import smallest_space_size
 from engine.snapshot import Start
 from engine.state import State, to_device
@@ -163,7 +163,7 @@ def cases(draw) -> tuple[Rods, Params, float]:
     )  # fmt: skip
     slack = draw(st.sampled_from([1.0, 1.02, 1.2, 1.49, 1.51, 2.0, 5.0, 40.0]))
     # A box in float32 is no smaller than asked for.
-    box = np.nextafter(np.float32(slack * smallest_space_size(Params(**vars(values)))), np.inf)
+    box = np.nextafter(np.float32(slack * smallest_space_size(Physics(**vars(values)))), np.inf)
     params = seam.params_of(SimpleNamespace(**{**vars(values), "space_size": float(box)}))
     n = draw(st.sampled_from([0, 1, 2, 20, 33, 64]))
     layout = draw(st.sampled_from(["anywhere", "one point", "one cell", "clump", "edges", "row"]))
