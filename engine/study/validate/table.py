@@ -37,7 +37,7 @@ CHECKS = (
     ),
     Check(
         "drag-anisotropic", "F_prop/2ζ∥, T_prop/ζ_R, λ = 2k/ζ⊥; a = 5: ζ∥, ζ⊥, ζ_R = 3.9440, "
-        "5.0371, 23.1919", "equation (9)", "single.anisotropic_drag", quick=True,
+        "5.0371, 23.1919", "Tirado 1984, equation (9)", "single.anisotropic_drag", quick=True,
     ),
     Check(
         "conservation", "Σ F = 0, V = v₀⟨a û⟩, Σ x × F + Σ T = 0", "Newton's third law",
@@ -73,7 +73,7 @@ CHECKS = (
         quick=True,
     ),
     Check(
-        "walk-tumble", "as walk, with tumble_rate in place of D_r", "persistent "
+        "walk-tumble", "as walk, with tumble_rate in place of D_r", "equation (14); persistent "
         "random walk, summed over Euler steps", "noise.tumbling_walk", quick=True,
     ),
     Check("diffusion", "⟨Δr²⟩ = 4 D_t t", "equation (11)", "noise.diffusion", quick=True),
