@@ -295,7 +295,7 @@ def test_there_are_no_copies_where_nobody_wants_them_or_nothing_comes_in_again()
     left = np.s_[:, : SIZE[0] // 2 - 1]
     assert lit(render(scene, view, SIZE))[left].any()
     assert not lit(render(scene, replace(view, show_copies=False), SIZE))[left].any()
-    assert not lit(render(replace(scene, periodic=False), view, SIZE))[left].any()
+    assert not lit(render(replace(scene, boundary="walls"), view, SIZE))[left].any()
     # Nor around a box that is in sight as a whole, or smaller.
     for whole in (replace(BARE, zoom=1.0), replace(view, zoom=0.5)):
         distance = distances(scene, whole, SIZE)
