@@ -72,9 +72,9 @@ def _round_push(rods: Rod, params: Physics) -> Push:
     def of_end(arm: Number) -> Push:
         x = rods.x - middle + arm * rods.cos
         y = rods.y - middle + arm * rods.sin
-        out = jnp.sqrt(x * x + y * y)
-        # No force where `out` is 0: a wall is farther from the middle than a rod is wide.
-        inward = _pressed(middle - out, params) / jnp.maximum(out, 1e-20)
+        # The floor gives it a derivative in the middle, where no wall reaches.
+        out = jnp.sqrt(jnp.maximum(x * x + y * y, 1e-20))
+        inward = _pressed(middle - out, params) / out
         force_x, force_y = -inward * x, -inward * y
         return Push(force_x, force_y, arm * (rods.cos * force_y - rods.sin * force_x))
 
@@ -91,7 +91,8 @@ def held(pos: Float[Array, "rods 2"], params: Physics) -> Float[Array, "rods 2"]
     if params.boundary == CIRCLE:
         middle = 0.5 * params.space_size
         away = pos - middle
-        out = jnp.sqrt(away[:, :1] * away[:, :1] + away[:, 1:] * away[:, 1:])
+        square = away[:, :1] * away[:, :1] + away[:, 1:] * away[:, 1:]
+        out = jnp.sqrt(jnp.maximum(square, 1e-20))
         pos = jnp.where(out > middle, middle + away * (middle / out), pos)
     # Not by `clip`, so that NaN stays NaN and the step that made it is refused.
     last = params.space_size * _LAST

@@ -17,7 +17,7 @@ from engine.native import library
 from engine.params import Laws, Physics
 from engine.schema import packing_fraction, smallest_space_size, space_size_for
 from engine.step import pack, unpack
-from engine.walls import wall_push
+from engine.walls import held, wall_push
 from tests.engine import seam
 from tests.engine.programs import setup_for
 from tests.oracle import reference, rounding, walls
@@ -124,6 +124,21 @@ def test_a_step_within_walls_is_the_reference_step(boundary, kernel):
     np.testing.assert_allclose(got.activity, expected.activity, rtol=0, atol=3e-6)
     assert depth(got.pos, BOX, boundary).min() >= -1e-5
     assert np.all((got.pos >= 0) & (got.pos < BOX))
+
+
+def test_a_wall_has_a_derivative_in_the_middle_too():
+    def moved(x):
+        rod = Rod(
+            *[jnp.atleast_1d(part) for part in (x, jnp.float32(15), *map(jnp.float32, (1, 0, 1)))]
+        )
+        at = jnp.stack([rod.x, rod.y], axis=1)
+        return wall_push(rod, params).x[0] + held(at, params)[0, 0]
+
+    params = physics("circle")
+    slope = jax.grad(moved)
+    assert slope(jnp.float32(15)) == 1.0
+    assert slope(jnp.float32(17)) == 1.0  # one end in the middle
+    assert slope(jnp.float32(27.7)) == pytest.approx(1 - params.k_cc)
 
 
 def pressed(boundary: str, kernel: str = "neighbours") -> Driver:
