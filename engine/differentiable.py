@@ -106,9 +106,9 @@ def rollout(
     if _is_known(params):
         plain = Params(**{name: float(getattr(params, name)) for name in PARAM_NAMES})
         schema.check(dataclasses.replace(setup, rods=n), plain)
-        found = checked_obstacles(found, plain.space_size)
+        found = checked_obstacles(found, plain.space_size, setup.boundary)
         if _is_known((state.pos, state.theta, state.activity)):
-            start_from(state.pos, state.theta, state.activity, plain)
+            start_from(state.pos, state.theta, state.activity, plain, setup.boundary)
     places, count = obstacle_arrays(found)
     rods = Rods(*[
         jnp.asarray(array, jnp.result_type(float))
