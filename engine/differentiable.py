@@ -23,7 +23,7 @@ from engine import schema
 from engine.kernels import naive, rowsum
 from engine.kernels.sums import Kernel
 from engine.obstacle import Obstacle, checked_obstacles
-from engine.params import Laws, Params, Setup
+from engine.params import GIVEN, Laws, Params, Setup
 from engine.schema import ParameterError
 from engine.snapshot import Snapshot, Start
 from engine.state import State, obstacle_arrays, start_from
@@ -77,8 +77,8 @@ def rollout(
         state: the rods to begin with. Of a snapshot, step, ids and obstacles are taken too.
         params: the live parameters; each may be a number or an array of shape ().
         steps: how many, a plain number: the program is made for it.
-        setup: the kernel (auto, rowsum or naive) and the choices of the model; the number of rods
-            is that of `state`.
+        setup: the kernel (auto, rowsum or naive) and the laws, by default those of a snapshot, else
+            the given ones; the number of rods is that of `state`.
         seed: of the noise, as for a `Driver`.
         step: that `state` is at, which numbers the noise; by default that of a snapshot, else 0.
         obstacles: by default those of a snapshot, else none.
@@ -92,7 +92,9 @@ def rollout(
         ParameterError: a kernel that cannot be differentiated, a number of steps that is no plain
             number, and, as far as values are known yet, whatever a Driver would refuse.
     """
-    setup = setup or Setup()
+    if setup is None:
+        laws = state.laws if isinstance(state, Snapshot) else GIVEN
+        setup = Setup(**dataclasses.asdict(laws))
     steps = _number_of_steps(steps)
     if isinstance(state, Snapshot | Start):
         step = state.step if step is None else step

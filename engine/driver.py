@@ -4,7 +4,7 @@
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import SupportsIndex
 
 import numpy as np
@@ -92,13 +92,14 @@ class Driver:
     ) -> "Driver":
         """A new run that begins with the rods of `snapshot`, its parameters and obstacles.
 
-        At its step and time, by the names that its rods have. `setup` chooses the kernel; by
-        default it is `Setup` with as many rods. Change parameters afterwards, by `set`, which lets
-        the rods follow. For the bits of the run that the snapshot is of take a checkpoint.
+        At its step and time, by the names that its rods have. `setup` chooses the kernel and the
+        laws; by default it is `Setup` with as many rods and the laws of the snapshot. Change
+        parameters afterwards, by `set`, which lets the rods follow. For the bits of the run that
+        the snapshot is of take a checkpoint.
 
         Raises `ParameterError` for a setup of another number of rods.
         """
-        setup = setup or Setup(rods=snapshot.n)
+        setup = setup or Setup(rods=snapshot.n, **asdict(snapshot.laws))
         return cls(
             setup, snapshot.params, seed, Start.of(snapshot), threads=threads,
             obstacles=snapshot.obstacles,

@@ -157,7 +157,10 @@ def tumble(
 def speed(motion: Motion) -> Float[Array, "rods"]:
     """|ẋ| of each rod. Not by `hypot`, whose care for huge numbers costs more than all the rest."""
     x, y = motion.velocity.T
-    return jnp.sqrt(x * x + y * y)
+    squared = x * x + y * y
+    moves = squared > 0
+    # At rest the gradient of the root would not be finite.
+    return jnp.where(moves, jnp.sqrt(jnp.where(moves, squared, 1)), 0)
 
 
 def step_length(motion: Motion, params: Physics) -> Number:

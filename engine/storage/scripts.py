@@ -96,8 +96,9 @@ def _snapshot_of(path: Path, kept: Checkpoint) -> Snapshot:
     by_row[arrays["row"]] = np.column_stack([arrays["pos"], arrays["theta"], arrays["activity"]])
     ids = None if np.array_equal(kept.ids, np.arange(n)) else kept.ids
     return Snapshot(
-        by_row[:n], kept.step, kept.time, kept.params, kept.observables, ids, kept.obstacles
-    )
+        by_row[:n], kept.step, kept.time, kept.params, kept.observables, ids, kept.obstacles,
+        laws=kept.setup.laws,
+    )  # fmt: skip
 
 
 def _application(path: Path) -> str:

@@ -40,7 +40,12 @@ def random_rods(n: int, params: Params = PARAMS) -> Rods:
 
 # Laws that compute most; the given ones are simpler, and the Driver's below.
 SETUP = Setup(
-    kernel="naive", drag="anisotropic", contact="hertz", activation="falling", noise_of="active"
+    kernel="naive",
+    drag="anisotropic",
+    contact="hertz",
+    activation="falling",
+    noise_of="active",
+    time_step="adaptive",
 )
 
 

@@ -21,6 +21,7 @@ from engine import (
     TrajectoryWriter,
     load_checkpoint,
     load_snapshot,
+    rollout,
     save_checkpoint,
 )
 from tests.engine.conftest import CROWD, CROWD_PARAMS
@@ -122,6 +123,24 @@ def test_a_run_begins_with_a_frame_or_a_checkpoint(crowd, tmp_path):
     np.testing.assert_allclose(begun.advance(5).rods, end.rods, atol=1e-4)
     resumed = Driver.resumed(load_checkpoint(tmp_path / "run.bacsim"))
     assert resumed.advance(5).rods.tobytes() == end.rods.tobytes()
+
+
+def test_a_run_and_a_rollout_that_begin_with_a_state_follow_its_laws(tmp_path):
+    setup = Setup(rods=60, kernel="rowsum", drag="anisotropic", boundary="walls")
+    driver = Driver(setup, Params(space_size=30.0, dt=0.002), seed=2)
+    begin = driver.advance(50)
+    save_checkpoint(tmp_path / "run.bacsim", driver.checkpoint())
+    with TrajectoryWriter(tmp_path / "run.gsd") as file:
+        file.write(begin)
+    end = driver.advance(20)
+    for name in ("run.gsd", "run.bacsim"):
+        found = load_snapshot(tmp_path / name)
+        assert found.laws == setup.laws
+        got = rollout(found, found.params, 20)
+        np.testing.assert_allclose(got.pos, end.pos, atol=3e-5)
+    begun = Driver.from_snapshot(begin)
+    assert begun.setup == replace(setup, kernel="auto")
+    np.testing.assert_allclose(begun.advance(20).pos, end.pos, atol=3e-5)
 
 
 def test_another_number_of_rods_is_refused(crowd):
