@@ -246,7 +246,7 @@ LINE_HEIGHT = 1.5
 TEXT_GAP = 0.4
 TEXT_WIDTH = 8.5
 # What the strip at the right keeps for the bars at the least, with the space around them.
-_SHORTEST_COLOR_BAR = 7.0
+_SHORTEST_COLOR_BAR = 5.5
 _SCALE_BAR_ROOM = 5.0
 # A box that sticks out by so many pixels is in sight all the same.
 _EDGE = 0.5
