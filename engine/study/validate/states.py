@@ -13,6 +13,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from engine.driver import Driver
+from engine.observables.density import Counts, counts, fluctuation, power_law
 from engine.params import Params, Setup
 from engine.snapshot import Snapshot
 from engine.study.validate.check import Reading, band, near
@@ -195,16 +196,10 @@ def number_fluctuations(lab: Lab) -> Iterator[Reading]:
 
 def exponent(snapshots: list[Snapshot]) -> float:
     """The slope of log σ_N against log N̄ in squares of a 16th to a 400th of the box."""
-    means, deviations = [], []
-    for across in (4, 5, 6, 8, 10, 13, 16, 20):
-        counts = []
-        for snapshot in snapshots:
-            box = snapshot.params.space_size
-            x, y = np.minimum(snapshot.pos / box * across, across - 1).astype(int).T
-            counts.append(np.bincount(x * across + y, minlength=across**2))
-        means.append(np.mean(counts))
-        deviations.append(math.sqrt(np.mean([np.var(count) for count in counts])))
-    return float(np.polyfit(np.log(means), np.log(deviations), 1)[0])
+    cells = np.array([4, 5, 6, 8, 10, 13, 16, 20])
+    found = [counts(one.pos, one.params.space_size, cells) for one in snapshots]
+    mean = Counts(cells, *(np.mean([part[k] for part in found], axis=0) for k in (1, 2)))
+    return power_law(mean.mean, fluctuation(mean)).exponent
 
 
 # Presets as a float64 program of its own found them, with ε fixed at 0.01, which is this engine's
