@@ -66,6 +66,8 @@ class RodCanvas:
 
     Attributes:
         frame_painted: functions of no argument, each called after a paint on the screen.
+        pointed: functions of a place of the model, each called when the mouse is there, or with
+            None when it is over nothing of it.
         view_changed: functions of a view, each called when it is looked at in another way.
         handle: what the left button is lent to; None while it moves the picture. The middle one
             always does.
@@ -76,11 +78,12 @@ class RodCanvas:
         self._view = View()
         self._scene: Scene | None = None
         self._painter: Painter | None = None
-        self._grabbing = False
+        self._grabbing = self._bare = False
         self.graphics: Graphics | None = None
         self.handle: Handle | None = None
         self._marks: tuple[Shape, ...] = ()
         self.frame_painted: list[Callable[[], None]] = []
+        self.pointed: list[Callable[[tuple[float, float] | None], None]] = []
         self.view_changed: list[Callable[[View], None]] = []
         # VisPy would swap buffers, which Qt does for a QOpenGLWidget, and ask other programs for
         # the resolution of the screen, which nothing here uses.
@@ -167,13 +170,16 @@ class RodCanvas:
         self._scene = Scene.of(snapshot)
         self._native.update()
 
-    def grab(self) -> np.ndarray:
-        """What is on the screen, as (height, width, 3) uint8 in pixels of the screen."""
-        self._grabbing = True
+    def grab(self, *, bare: bool = False) -> np.ndarray:
+        """What is on the screen, as (height, width, 3) uint8 in pixels of the screen.
+
+        `bare` leaves out what a tool points at.
+        """
+        self._grabbing, self._bare = True, bare
         try:
             image = self._native.grabFramebuffer().convertToFormat(QImage.Format.Format_RGB888)
         finally:
-            self._grabbing = False
+            self._grabbing = self._bare = False
         height, width, stride = image.height(), image.width(), image.bytesPerLine()
         bits = image.constBits()
         assert bits is not None, "an image of the framebuffer has pixels"
@@ -191,7 +197,8 @@ class RodCanvas:
             self._painter.clear(self._view, self.size)
         else:
             self._painter.paint(self._scene, self._view, self.size)
-            self._painter.paint_marks(self._marks, self._scene, self._view, self.size)
+            marks = () if self._bare else self._marks
+            self._painter.paint_marks(marks, self._scene, self._view, self.size)
         self._canvas.context.flush_commands()
         if not self._grabbing:
             for painted in self.frame_painted:
@@ -210,18 +217,25 @@ class RodCanvas:
         return camera(self._view, scene.space_size, self.size).to_model(*pixel)
 
     def _point(self, place: tuple[float, float]) -> None:
-        """Tell whom the button is lent to where the mouse is."""
+        """Tell where the mouse is, and tell it to whom the button is lent."""
+        self._tell(self.place_at(*place))
         handle = self._held or self.handle
         if handle is not None:
             handle.moved(*place)
 
-    def shows(self, x: float, y: float) -> bool:
-        """Whether there is a piece of the box, or of a copy, at that place of the picture."""
+    def _tell(self, place: tuple[float, float] | None) -> None:
+        for pointed in self.pointed:
+            pointed(place)
+
+    def place_at(self, x: float, y: float) -> tuple[float, float] | None:
+        """The place of the box that is seen there, in it or in a copy; None where there is none."""
         if self._scene is None:
-            return False
+            return None
         box = self._scene.space_size
-        inside = 0 <= x <= box and 0 <= y <= box
-        return inside or len(images(self._view, box, self.size, self._scene.periodic)) > 1
+        if 0 <= x <= box and 0 <= y <= box:
+            return x, y
+        copied = len(images(self._view, box, self.size, self._scene.periodic)) > 1
+        return (x % box, y % box) if copied else None
 
     def _mouse_wheel(self, event: MouseEvent) -> None:
         event.handled = True
@@ -282,6 +296,7 @@ class RodCanvas:
 
     def _left(self) -> None:
         self._pointer = None
+        self._tell(None)
         if self.handle is not None:
             self.handle.left()
 

@@ -86,6 +86,8 @@ def add_edit_menu(window: QMainWindow, sharing: Sharing, undo: Undo) -> None:
     _fill(window, menu, (
         ("Copy run as text", "Ctrl+Shift+C, Ctrl+C", sharing.copy),
         ("Paste run", "Ctrl+Shift+V, Ctrl+V", sharing.paste),
+        None,
+        ("Copy picture", "Ctrl+Alt+C", sharing.copy_picture),
     ))  # fmt: skip
 
 

@@ -1,19 +1,31 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A run on the clipboard: copied as a short text, and begun from one."""
+"""The clipboard: a run is copied as a short text and begun from one, and the picture is copied."""
 
-from PyQt6.QtGui import QClipboard, QGuiApplication
+from PyQt6.QtGui import QClipboard, QGuiApplication, QImage
 
 from bacsim_gui import run_text
+from bacsim_gui.canvas import RodCanvas
 from bacsim_gui.files import Files
 from bacsim_gui.session import Session
 from engine.schema import ParameterError
 
 
 class Sharing:
-    """Copies and pastes runs; what is to be said goes through `files`."""
+    """Copies and pastes runs, and copies pictures; what is to be said goes through `files`."""
 
-    def __init__(self, session: Session, files: Files) -> None:
-        self._session, self._files = session, files
+    def __init__(self, session: Session, files: Files, canvas: RodCanvas) -> None:
+        self._session, self._files, self._canvas = session, files, canvas
+
+    def copy_picture(self) -> None:
+        """Put the picture on the clipboard as it is in the window, without what tools point at."""
+        clipboard = _clipboard()
+        if clipboard is None:
+            return
+        pixels = self._canvas.grab(bare=True)
+        height, width, _ = pixels.shape
+        image = QImage(pixels.tobytes(), width, height, 3 * width, QImage.Format.Format_RGB888)
+        clipboard.setImage(image.copy())  # which owns its pixels
+        self._files.told.emit(f"Copied the picture, {width} × {height} pixels")
 
     def copy(self) -> None:
         """Put the text of the present run on the clipboard, and say what it leaves out."""

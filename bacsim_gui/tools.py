@@ -144,7 +144,7 @@ class Tools(QObject):
         self._at = x, y
         gesture = self._gesture
         self._bench.undo.begin_gesture()
-        if not self._canvas.shows(x, y):
+        if self._canvas.place_at(x, y) is None:
             self.told.emit(OUTSIDE)
         elif self._session.looking is not None and self.tool.name != PICK:
             self.told.emit(BACK)
@@ -186,7 +186,11 @@ class Tools(QObject):
         self._fit()
         gesture, marks = self._gesture, self.picking.marks()
         held = gesture is not None and gesture.held
-        if gesture is not None and self._at is not None and (held or self._canvas.shows(*self._at)):
+        if (
+            gesture is not None
+            and self._at is not None
+            and (held or self._canvas.place_at(*self._at))
+        ):
             marks += gesture.marks(self._at)
         self._canvas.show_marks(marks)
 

@@ -203,7 +203,7 @@ class Window(QMainWindow):
         )  # fmt: skip
         # Of a tab behind others Qt says that it is visible; its dock knows better.
         plots_dock.visibilityChanged.connect(self.plotting.see)
-        self.sharing = Sharing(self.session, self.files)
+        self.sharing = Sharing(self.session, self.files, self.canvas)
         self.drops = Drops(self, central, self.session, self.files)
         add_file_menu(self, self.files, self.gallery, self.transport.gallery, self._quit)
         add_edit_menu(self, self.sharing, self.undo)
@@ -269,6 +269,7 @@ class Window(QMainWindow):
         self.showing.drawn.connect(self._count_frame)
         self.showing.pictured.connect(self.tools.follow_state)
         self.canvas.view_changed.append(self.session.follow_view)
+        self.canvas.pointed.append(self.status_bar.show_place)
         self._timer.timeout.connect(self._refresh)
 
     @property

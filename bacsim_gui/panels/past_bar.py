@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from PyQt6.QtCore import QSignalBlocker, QSize, Qt, pyqtSignal
+from PyQt6.QtCore import QSignalBlocker, QSize, Qt, QTimer, pyqtSignal
 from PyQt6.QtGui import QMouseEvent, QResizeEvent
 from PyQt6.QtWidgets import (
     QFrame,
@@ -12,6 +12,7 @@ from PyQt6.QtWidgets import (
     QSlider,
     QStyle,
     QStyleOptionSlider,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -22,6 +23,8 @@ from engine.snapshot import Snapshot
 
 # The shortest slider that the bar shows in one row with the rest.
 SHORTEST = 80
+# States that are played follow so many milliseconds after one another.
+FRAME_MS = 33
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ class PastBar(QFrame):
         words.setContentsMargins(0, 0, 0, 0)
         theme.fix_width(self._words, theme.PAST_WIDTH)
         self.slider = _Scrub(Qt.Orientation.Horizontal)
-        self.slider.setMinimumWidth(48)
+        self.slider.setMinimumWidth(24)
         self.slider.setAccessibleName("earlier states")
         self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.slider.setRange(0, 0)
@@ -114,15 +117,44 @@ class PastBar(QFrame):
         for button in (self.go_on, self.now):
             # Space is for run and pause.
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.play = QToolButton()
+        self.play.setProperty("role", "small")
+        self.play.setCheckable(True)
+        self.play.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.play.setAccessibleName("play what is kept")
+        self.play.toggled.connect(self._play)
+        self._pace = QTimer(self)
+        self._pace.setInterval(FRAME_MS)
+        self._pace.timeout.connect(self._next)
+        self._show_play()
         self._row.addWidget(self._words)
+        self._row.addWidget(self.play)
         self._row.addWidget(self.slider, 1)
         self._stacked: bool | None = None
         self._place()
 
+    def _play(self, on: bool) -> None:
+        if on and self.slider.value() >= self.slider.maximum():
+            self.slider.setValue(self.slider.minimum())
+        self._pace.start() if on else self._pace.stop()
+        self._show_play()
+
+    def _show_play(self) -> None:
+        on = self.play.isChecked()
+        self.play.setIcon(theme.icon("pause" if on else "run"))
+        self.play.setToolTip("Hold" if on else "Play from here to the end; at the end, all of it.")
+
+    def _next(self) -> None:
+        """Go one on, or end; while the handle is held it stays there."""
+        if self.slider.value() >= self.slider.maximum() or not self.slider.isEnabled():
+            self.play.setChecked(False)
+        elif not self.slider.isSliderDown():
+            self.slider.setValue(self.slider.value() + 1)
+
     def _place(self) -> None:
         """Put all into one row, or the buttons below where that is too narrow."""
         buttons = self.go_on.sizeHint().width() + self.now.sizeHint().width()
-        room = self.width() - 60  # margins, spaces, and a slider that can be dragged
+        room = self.width() - 68 - self.play.sizeHint().width()  # margins, spaces
         stacked = room < self._words.minimumWidth() + buttons + SHORTEST
         if stacked == self._stacked:
             return
@@ -135,6 +167,7 @@ class PastBar(QFrame):
         """That of the stacked form: the bar takes it where it must."""
         buttons = self.go_on.sizeHint().width() + self.now.sizeHint().width()
         words = self._words.minimumWidth() + self.slider.minimumWidth()
+        words += self.play.sizeHint().width() + 8
         return QSize(max(buttons, words) + 40, super().minimumSizeHint().height())
 
     def resizeEvent(self, a0: QResizeEvent | None) -> None:  # noqa: D102
@@ -162,6 +195,7 @@ class PastBar(QFrame):
         self.when.setText(text)
         self.setToolTip(self._tip(shown))
         self.slider.setEnabled(shown.count > 1 and not shown.hindered)
+        self.play.setEnabled(self.slider.isEnabled())
         self.go_on.setEnabled(shown.looking and not shown.stuck)
         self.go_on.setToolTip(
             shown.stuck

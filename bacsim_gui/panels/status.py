@@ -62,6 +62,13 @@ class StatusBar(QStatusBar):
         self.device.setContentsMargins(0, 0, 0 if device_note else 12, 0)
         self.addWidget(self.phase)
         self.addWidget(both, 3)
+        self.place = label()
+        self.place.setToolTip("Where the mouse is in the box.")
+        self.place.setContentsMargins(0, 0, 12, 0)
+        theme.keep_least_width(self.place, 130)  # so that nothing moves with each digit
+        self.place.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.place.hide()
+        self.addPermanentWidget(self.place)
         self.addPermanentWidget(self.device, 2 if device_note else 0)
         self.hints = QToolButton()
         self.hints.setProperty("role", "hints")
@@ -78,6 +85,12 @@ class StatusBar(QStatusBar):
         self.hints.setToolTip("\n".join(one.what for one in found))
         self.hints.setAccessibleDescription(self.hints.toolTip())
         self.hints.setVisible(count > 0)
+
+    def show_place(self, place: tuple[float, float] | None) -> None:
+        """Show where the mouse is in the model; nowhere for None."""
+        self.place.setVisible(place is not None)
+        if place is not None:
+            self.place.setText(f"x {place[0]:.1f}, y {place[1]:.1f} l")
 
     def say(self, text: str) -> None:
         """Show `text` for some seconds, or nothing any more."""

@@ -245,6 +245,25 @@ def test_a_branch_goes_on_from_an_earlier_state_and_replays_with_the_same_bits(w
     assert driver.params == replace(present.params, F_prop=11.0, w_a=1.5)
 
 
+def test_what_is_kept_is_played_to_the_present(window):
+    for _ in range(6):
+        step(window)
+    present, bar, seen = window.frame.snapshot, window.past_bar, []
+    window.session.changed.connect(lambda: seen.append(window.shown.step))
+    click(bar.play)
+    assert window.session.looking.step == 0
+    until(lambda: not bar.play.isChecked())
+    assert window.session.looking is None
+    assert window.shown is present
+    assert list(dict.fromkeys(seen)) == list(range(7))
+    look_back(window, 2)
+    click(bar.play)
+    click(bar.play)  # held
+    live(0.1)
+    assert window.session.looking.step < 6
+    click(bar.now)
+
+
 def test_back_to_now_restores_the_present(window):
     for _ in range(4):
         step(window)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PyQt6.QtCore import QPoint, QPointF, Qt
-from PyQt6.QtGui import QWheelEvent
+from PyQt6.QtGui import QImage, QWheelEvent
 from PyQt6.QtTest import QTest
 from PyQt6.QtWidgets import QApplication
 
@@ -181,6 +181,43 @@ def test_the_ring_of_a_brush_stays_under_the_mouse_while_the_picture_follows_a_r
     drag(window, tuple(float(part) for part in places[beyond[0]]))
     done(window)
     assert beyond[0] not in window.frame.snapshot.ids
+
+
+def test_the_status_bar_tells_the_place_under_the_mouse(window):
+    box, native = window.session.params.space_size, window.canvas.native
+    place = window.status_bar.place
+
+    def told() -> list[float]:
+        return [float(part.strip(" xyl")) for part in place.text().split(",")]
+
+    QTest.mouseMove(native, pixel(window, 0.25 * box, 0.75 * box))
+    until(place.isVisible)
+    assert told() == pytest.approx((0.25 * box, 0.75 * box), abs=0.01 * box)
+    # Over a copy it is the place in the box; outside of all there is none.
+    window.canvas.view = replace(window.canvas.view, center=(0.0, 0.0))
+    live(0.03)
+    QTest.mouseMove(native, pixel(window, -0.1 * box, -0.2 * box))
+    live(0.03)
+    assert told() == pytest.approx((0.9 * box, 0.8 * box), abs=0.01 * box)
+    window.canvas.view = replace(window.canvas.view, zoom=0.5)
+    assert not place.isVisible()
+
+
+def test_the_picture_is_copied_without_what_a_tool_points_at(window):
+    take(window, "D")
+    native, box = window.canvas.native, window.session.params.space_size
+    before = window.canvas.grab()
+    QTest.mouseMove(native, pixel(window, 0.5 * box, 0.5 * box))
+    live(0.03)
+    assert np.any(window.canvas.grab() != before)
+    press(window, Qt.Key.Key_C, CTRL | Qt.KeyboardModifier.AltModifier)
+    image = QApplication.clipboard().image().convertToFormat(QImage.Format.Format_RGB888)
+    assert (image.height(), image.width()) == before.shape[:2]
+    raw = image.constBits().asstring(image.sizeInBytes())
+    rows = np.frombuffer(raw, np.uint8).reshape(image.height(), image.bytesPerLine())
+    copied = rows[:, : 3 * image.width()].reshape(before.shape)
+    np.testing.assert_array_equal(copied, before)
+    assert "Copied the picture" in window.status_bar.said
 
 
 def test_a_press_outside_of_the_box_does_nothing_and_says_so(window):
