@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bacsim_gui import __version__, record_commands, show, validation
+from bacsim_gui import __version__, analysis, record_commands, show, validation
 from bacsim_gui.command import (
     Commands,
     RunError,
@@ -60,6 +60,7 @@ def parser() -> argparse.ArgumentParser:
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
     record_commands.add(commands)
     show.add(commands)
+    analysis.add(commands)
     validation.add(commands)
     _add_bench(commands)
     _add_trace(commands)

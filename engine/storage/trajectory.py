@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import gsd.fl
 import numpy as np
@@ -227,6 +227,16 @@ class TrajectoryWriter:
         )
 
 
+class Moment(NamedTuple):
+    """What a frame is, without its rods: how many they are, and under what they moved."""
+
+    step: int
+    time: float
+    rods: int
+    params: Params
+    obstacles: tuple[Obstacle, ...]
+
+
 class Trajectory:
     """The snapshots in a GSD file that a `TrajectoryWriter` has written.
 
@@ -271,15 +281,12 @@ class Trajectory:
         Positions are exact to float32 and angles to 1e-6. Raises `IndexError` beyond the last, and
         `StorageError` for a damaged frame.
         """
-        if not -len(self) <= frame < len(self):
-            raise IndexError(f"{self.path} has {len(self)} frames, and no frame {frame}.")
-        frame %= len(self)
-        n = int(self._array(frame, "particles/N", "u4", (1,))[0])
+        frame = self._number_of(frame)
+        step, time, n, params, obstacles = self.moment(frame)
         pos = self._array(frame, "particles/position", "f4", (n, 3))
         orientation = self._array(frame, "particles/orientation", "f4", (n, 4))
         activity = self._array(frame, "log/particles/activity", "f4", (n,))
         ids = self._array(frame, "log/particles/id", "i4", (n,))
-        params = self._params(frame)
         rods = np.stack([
             *_from_centre(
                 pos[:, :2], np.float32(params.space_size), periodic=self.laws.periodic
@@ -290,13 +297,25 @@ class Trajectory:
             raise self._container.damaged(frame, "a place, angle or activity is no number")
         return Snapshot(
             rods=rods,
-            step=int(self._array(frame, _CLOSING, "i8", (1,))[0]),
-            time=self._number(frame, "time"),
+            step=step,
+            time=time,
             params=params,
             observables={name: self._number(frame, name) for name in self._observables},
             ids=None if np.array_equal(ids, np.arange(n)) else ids,
-            obstacles=self._obstacles_at(frame, params.space_size),
+            obstacles=obstacles,
             laws=self.laws,
+        )
+
+    def moment(self, frame: int) -> Moment:
+        """What frame `frame` is, without reading its rods; raises as `[frame]` does."""
+        frame = self._number_of(frame)
+        params = self._params(frame)
+        return Moment(
+            step=int(self._array(frame, _CLOSING, "i8", (1,))[0]),
+            time=self._number(frame, "time"),
+            rods=int(self._array(frame, "particles/N", "u4", (1,))[0]),
+            params=params,
+            obstacles=self._obstacles_at(frame, params.space_size),
         )
 
     def __enter__(self) -> "Trajectory":
@@ -304,6 +323,11 @@ class Trajectory:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def _number_of(self, frame: int) -> int:
+        if not -len(self) <= frame < len(self):
+            raise IndexError(f"{self.path} has {len(self)} frames, and no frame {frame}.")
+        return frame % len(self)
 
     def _read_head(self) -> None:
         raw = self._container.chunk(0, _LOG + "about").tobytes()
