@@ -31,7 +31,7 @@ QUANTITIES: dict[str, Quantity] = {
     "active_fraction": Quantity("", "active fraction", "share of rods with a > ½", "ours", True),
     "mean_activity": Quantity("", "mean activity", "⟨a⟩", "ours", True),
     "mean_speed": Quantity("l/t", "mean speed", "⟨|v|⟩, without noise", "ours", True),
-    "progress": Quantity("", "progress", "⟨v·û⟩/v₀, v₀ = F_prop/(2γℓ)", "Stenhammar 2013"),
+    "progress": Quantity("", "progress", "⟨v·û⟩/v₀, v₀ = F_prop/(2ζ∥)", "Stenhammar 2013"),
     "mean_overlap": Quantity("", "mean overlap", "⟨1 − |e|/d⟩ over pairs that overlap", "ours"),
     "largest_overlap": Quantity("", "largest overlap", "largest 1 − |e|/d", "ours"),
     "crossed_pairs": Quantity("", "crossed pairs", "pairs whose core lines cross", "ours"),
