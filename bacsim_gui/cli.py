@@ -16,7 +16,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bacsim_gui import __version__, analysis, record_commands, show, validation
+from bacsim_gui import (
+    __version__,
+    analysis,
+    record_commands,
+    show,
+    sweep_command,
+    validation,
+)
 from bacsim_gui.command import (
     Commands,
     RunError,
@@ -64,6 +71,7 @@ def parser() -> argparse.ArgumentParser:
     validation.add(commands)
     _add_bench(commands)
     _add_trace(commands)
+    sweep_command.add(commands)
     text = "say what is installed here and what works"
     command = add_command(commands, "doctor", text, doctor)
     command.add_argument("--json", action="store_true", help="all of it as JSON")

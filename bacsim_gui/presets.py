@@ -128,7 +128,7 @@ def load_config(path: Path) -> Run:
     Raises `ParameterError` that names the file, the line and the value, also where there is no such
     file.
     """
-    text, table = _read_toml(path)
+    text, table = read_toml(path)
     try:
         return _run_from(table)
     except ParameterError as error:
@@ -174,7 +174,11 @@ def line_of(text: str, table: Mapping[str, Any], name: str, value: object) -> in
     return None
 
 
-def _read_toml(path: Path) -> tuple[str, dict[str, Any]]:
+def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
+    """The text of a TOML file, and what it holds.
+
+    Raises `ParameterError`, with the line, for what is no such file.
+    """
     text = ""
     try:
         text = path.read_text(encoding="utf-8")

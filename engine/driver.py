@@ -5,7 +5,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
-from typing import SupportsIndex
+from typing import SupportsFloat, SupportsIndex
 
 import numpy as np
 from jaxtyping import Bool, Float32, Int32
@@ -533,23 +533,14 @@ class Driver:
         """
         params, rods, held = now.params, now.snapshot.rods, now.held
         if params.k_cc > 0:
-            # Without thrust and noise only k_cc · dt matters, and the largest safe dt is the
-            # fastest.
-            dt = schema.largest_safe_dt(now.setup, params)
-            silent = {"D_r": 0.0, "D_t": 0.0, "tumble_rate": 0.0, "push_force": 0.0}
-            quiet = replace(params, F_prop=0.0, T_prop=0.0, dt=dt, **silent)
-            packed, width = uploaded(quiet), 2 * params.radius
-            # At the largest safe dt a contact moves a rod by a twentieth of its overlap at first;
-            # after Hertz by √(δ/2R) of that.
-            relaxed = RELAXED_OVERLAP / 20
-            if now.setup.contact == "hertz":
-                relaxed *= math.sqrt(RELAXED_OVERLAP)
+            packed = uploaded(schema.quiet(now.setup, params))
+            width, relaxed = 2 * params.radius, relaxed_move(now.setup, params)
             for _ in range(RELAX_BATCHES):
                 ran = self._runner.run(held, now.setup, packed, RELAX_BATCH, RELAX_MOVE * width)
                 held, rods = ran.held, np.asarray(ran.report.rods)[: now.setup.rods]
                 if ran.problem:
                     raise ran.problem
-                if ran.report.largest_move < relaxed * width or self._while_relaxing():
+                if ran.report.largest_move < relaxed or self._while_relaxing():
                     break
         pos, theta = rods[:, :2], rods[:, 2]
         if activity is None:
@@ -559,10 +550,27 @@ class Driver:
 
 
 def _refusal(now: Current, report: Report) -> SimulationError:
-    snapshot, dt = now.snapshot, now.params.dt
-    bound = schema.largest_safe_dt(now.setup, now.params)
-    widths = float(report.largest_move) / (2 * now.params.radius)
-    rod = int(now.ids[int(report.worst_row)])
+    snapshot, rod = now.snapshot, int(now.ids[int(report.worst_row)])
+    what, remedy = why_refused(now.setup, now.params, rod, report.largest_move)
+    return SimulationError(f"Step {snapshot.step + 1} was not taken: {what}.", remedy, snapshot)
+
+
+def relaxed_move(setup: Setup, params: Params) -> float:
+    """How far the fastest rod moves in a step of relaxation when overlaps have relaxed, l."""
+    # At the largest safe dt a contact moves a rod by a twentieth of its overlap at first; after
+    # Hertz by √(δ/2R) of that.
+    share = RELAXED_OVERLAP / 20
+    if setup.contact == "hertz":
+        share *= math.sqrt(RELAXED_OVERLAP)
+    return share * 2 * params.radius
+
+
+def why_refused(
+    laws: Laws, params: Params, rod: int, largest_move: SupportsFloat
+) -> tuple[str, str]:
+    """Why a step was refused in which that `rod` would have moved farthest, and what to do."""
+    bound, dt = schema.largest_safe_dt(laws, params), params.dt
+    widths = float(largest_move) / (2 * params.radius)
     if 1 < widths < math.inf:
         what = f"rod {rod} would have moved {widths:.3g} body widths"
         remedy = f"Lower F_prop, T_prop or k_cc, or dt below {dt:g}."
@@ -571,7 +579,7 @@ def _refusal(now: Current, report: Report) -> SimulationError:
         remedy = "Lower what is largest of F_prop, T_prop, k_cc, D_r, D_t, w_d and w_a."
     if dt > bound:
         remedy = f"Lower dt: {dt:g} is above the largest safe step {bound:.4g}."
-    return SimulationError(f"Step {snapshot.step + 1} was not taken: {what}.", remedy, snapshot)
+    return what, remedy
 
 
 def _scaled(start: Start, rest: np.ndarray, old: Params, now: Params) -> tuple[Start, np.ndarray]:

@@ -250,6 +250,18 @@ def free_speed(laws: Laws, params: Params) -> float:
     return params.F_prop / (2 * drag_of(params, laws.drag).along)
 
 
+def quiet(laws: Laws, params: Params) -> Params:
+    """`params` under which overlaps relax: no thrust, no noise, no hand, the largest safe step.
+
+    Only k_cc · dt matters then, so that step is the fastest.
+    """
+    dt = largest_safe_dt(laws, params)
+    return dataclasses.replace(
+        params, F_prop=0.0, T_prop=0.0, D_r=0.0, D_t=0.0, tumble_rate=0.0, push_force=0.0,
+        dt=dt if dt < math.inf else params.dt,
+    )  # fmt: skip
+
+
 def pace(laws: Laws, params: Params, steps_per_second: float) -> float:
     """Body widths that a fully active rod advances in a second of viewing."""
     return abs(free_speed(laws, params)) * params.dt * steps_per_second / (2 * params.radius)

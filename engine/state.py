@@ -200,7 +200,29 @@ def to_device(
     obstacles: Sequence[Obstacle] = (),
     boundary: str = PERIODIC,
 ) -> State:
-    """`start` as a `State` on the default device, with room for `capacity`.
+    """`start` as a `State` on the default device; see `on_host`."""
+    return jax.device_put(
+        on_host(
+            start, params, capacity, listed=listed, step=step, seed=seed, ids=ids, rest=rest,
+            obstacles=obstacles, boundary=boundary,
+        )
+    )  # fmt: skip
+
+
+def on_host(
+    start: Start,
+    params: Params,
+    capacity: Capacity,
+    *,
+    listed: bool,
+    step: int = 0,
+    seed: int = 0,
+    ids: np.ndarray | None = None,
+    rest: np.ndarray | None = None,
+    obstacles: Sequence[Obstacle] = (),
+    boundary: str = PERIODIC,
+) -> State:
+    """`start` as a `State` of NumPy arrays, with room for `capacity`.
 
     `listed` adds a neighbour list, not built yet. `ids` (N,) are 0 … N - 1 and `rest` (N, 3) is 0
     where not given. Raises `ParameterError` as `checked` does.
@@ -221,7 +243,7 @@ def to_device(
         *obstacle_arrays(obstacles), np.zeros(2, np.float32),
         _no_list(capacity, FIRST_SKIN * 2 * params.radius) if listed else None,
     ]  # fmt: skip
-    return jax.device_put(State(*host))
+    return State(*host)
 
 
 def obstacle_arrays(obstacles: Sequence[Obstacle]) -> tuple[np.ndarray, np.int32]:
