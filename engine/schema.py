@@ -370,6 +370,11 @@ def warnings_of_state(deepest_overlap: float, crossed_pairs: int) -> tuple[str, 
     return tuple(found)
 
 
+# From here on many contacts act on one rod, and half of the largest safe step is enough (check
+# `time-step-long` of `bacsim validate`, at 10 and 0.8).
+LONG, DENSE = 8.0, 0.7
+
+
 def warnings_for(setup: Setup, params: Params) -> tuple[str, ...]:
     """Plain sentences about values that run but should not be trusted."""
     found = []
@@ -377,7 +382,12 @@ def warnings_for(setup: Setup, params: Params) -> tuple[str, ...]:
     # A relative allowance, so that a dt typed with a few digits of the bound is not scolded.
     if params.dt > bound * 1.0005:
         found.append(f"dt = {params.dt:g} is above the largest safe step {bound:.4g}: lower dt.")
-    a = aspect_ratio(params)
+    a, phi = aspect_ratio(params), packing_fraction(setup, params)
+    if a >= LONG and phi >= DENSE and bound / 2 * 1.0005 < params.dt <= bound * 1.0005:
+        found.append(
+            f"dt = {params.dt:g} is too long for a crowd (φ = {phi:.2f}) of rods as long as these "
+            f"(aspect ratio {a:.3g}): contacts push several ways at once. Take {bound / 2:.4g}."
+        )
     if setup.drag == "anisotropic" and not SHORTEST <= a <= LONGEST:
         found.append(
             f"drag = anisotropic holds for aspect ratios from {SHORTEST:g} to {LONGEST:g}, and "
