@@ -24,11 +24,18 @@ if TYPE_CHECKING:
 TOPIC = "bacsim-sweep"
 # Nobody but this machine may reach what runs whatever it is sent.
 LOOPBACK = "127.0.0.1"
-_OWN_CLUSTER: dict[str, Any] = {
-    "host": LOOPBACK, "dashboard_address": None, "worker_dashboard_address": None,
-    "scheduler_port": 0, "processes": True, "threads_per_worker": 1, "memory_limit": 0,
+OWN_CLUSTER: dict[str, Any] = {
+    "host": LOOPBACK,
+    # Any port, so that two sweeps do not want the same one for telling whether they are well.
+    "dashboard_address": f"{LOOPBACK}:0",
+    "scheduler_kwargs": {"dashboard": False},
+    "worker_dashboard_address": None,
+    "scheduler_port": 0,
+    "processes": True,
+    "threads_per_worker": 1,
+    "memory_limit": 0,
     "silence_logs": logging.CRITICAL,
-}  # fmt: skip
+}
 CONNECT_SECONDS = 15
 # How often the progress is told of while no job ends.
 LOOK_SECONDS = 0.5
@@ -130,7 +137,7 @@ def _client(workers: int, scheduler: str | None) -> Iterator["Client"]:
     # Settings of the user's Dask must not open it to others, nor a user's plugins slow it down.
     settings = {"distributed.scheduler.preload": [], "distributed.worker.preload": []}
     with config.set(settings), _deaf_to_ctrl_c():
-        cluster = LocalCluster(n_workers=workers, **_OWN_CLUSTER)
+        cluster = LocalCluster(n_workers=workers, **OWN_CLUSTER)
     try:
         with Client(cluster, set_as_default=False) as client:
             yield client
@@ -149,6 +156,10 @@ def _deaf_to_ctrl_c() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    from multiprocessing import resource_tracker
+
+    # It comes with the first process, and would lift what is set here.
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield

@@ -140,13 +140,14 @@ def test_what_comes_out_tells_all_and_failed_points_are_told(spec, environment):
 
 
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(spec, environment):
-    spec.write_text(SPEC.replace("samples = 2", "samples = 3000"), encoding="utf-8")
+    spec.write_text(SPEC.replace("samples = 2", "samples = 300"), encoding="utf-8")
     begun = subprocess.Popen(
-        command(str(spec), "--workers", "1"), env=environment, cwd=spec.parent,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        command(str(spec), "--workers", "2"), env=environment, cwd=spec.parent,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     wait_for(lambda: list((spec.parent / "spec.nc.parts").glob("job-*.npz")))
-    begun.send_signal(signal.SIGINT)
+    # To the workers too, as a terminal sends it.
+    os.killpg(begun.pid, signal.SIGINT)
     _, errors = begun.communicate(timeout=60)
     assert begun.returncode == 130
     assert re.search(r"Stopped\. \d+ jobs? of 6 are kept in spec\.nc\.parts; the same", errors)
@@ -192,6 +193,14 @@ def test_what_is_wrong_is_told_with_its_line(spec, old, new, words):
         load(spec)
     assert words in str(error.value)
     assert "spec.toml" in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["clusters", "absorbing"])
+def test_the_specs_of_the_documentation_can_be_run(name):
+    docs = Path(__file__).parents[2] / "docs" / "sweeps"
+    plan, _ = load(docs / f"{name}.toml")
+    assert not any(system.problem for system in plan.systems)
+    assert (docs / f"{name}.png").exists()
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write anywhere")

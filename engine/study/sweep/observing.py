@@ -44,7 +44,7 @@ OBSERVED: Mapping[str, Observed] = {
     "nematic_order": Observed("S", "", "|⟨exp 2iθ⟩|; 1 for rods that are all parallel."),
     "mean_speed": Observed("⟨v⟩", "l/t", "Mean speed over the last step, without noise."),
     "mean_cluster": Observed(
-        "M/N", "", "Share of all rods in the cluster that a rod is in, on average: Σm²/N².",
+        "M/N", "", "Mean share of the rods in a rod's cluster, Σm²/N².",
         _mean_cluster,
     ),
     "largest_cluster": Observed(
