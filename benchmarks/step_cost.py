@@ -11,6 +11,7 @@ cache, which a gather of near neighbours often is. Both are upper bounds.
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import jax
@@ -21,7 +22,7 @@ from engine.capacity import capacity_for
 from engine.interaction import Rod, single_pair_interaction
 from engine.kernels.neighbours import is_current, per_particle_sum
 from engine.kernels.sums import PairSums
-from engine.params import Params
+from engine.params import Params, Physics
 from engine.state import Batch, State, state_shapes
 from engine.step import checked_step, rods_of
 
@@ -34,7 +35,7 @@ def cost_a_rod(rods: int, params: Params) -> dict[str, Any]:
     Building the list is not in it, nor are obstacles.
     """
     shapes = state_shapes(capacity_for(rods, params, "gpu", "neighbours"), listed=True)
-    places = shapes.theta.shape[0]
+    places, physics = shapes.theta.shape[0], Physics(**asdict(params))
 
     def once(state: State) -> tuple[Batch, Any]:
         zero, yes = jnp.zeros(places), jnp.asarray(True)
@@ -42,14 +43,14 @@ def cost_a_rod(rods: int, params: Params) -> dict[str, Any]:
         # A loop over obstacles that are not there would count as one of them.
         state = state._replace(obstacle_count=jnp.asarray(0))
         batch = Batch(state, jnp.asarray(0), yes, yes, zero[0], jnp.asarray(0), zero[0])
-        batch = checked_step(batch, params, lambda *_: no_sums, jnp.asarray(jnp.inf))
+        batch = checked_step(batch, physics, lambda *_: no_sums, jnp.asarray(jnp.inf))
         assert state.neighbours is not None
         # The list itself stays where it is.
         batch = batch._replace(state=batch.state._replace(neighbours=None))
-        return batch, is_current(state.neighbours, state.pos, state.theta, params)
+        return batch, is_current(state.neighbours, state.pos, state.theta, physics)
 
     def turn(state: State) -> PairSums:
-        return per_particle_sum(rods_of(state), state.n, params, state.neighbours)
+        return per_particle_sum(rods_of(state), state.n, physics, state.neighbours)
 
     scalar: Any = jax.ShapeDtypeStruct((), np.float32)
     rod, same = Rod(*[scalar] * 5), jax.ShapeDtypeStruct((), bool)
@@ -57,7 +58,7 @@ def cost_a_rod(rods: int, params: Params) -> dict[str, Any]:
         str(jax.make_jaxpr(f)(*given)).count(" rsqrt ")
         for f, given in (
             (turn, (shapes,)),
-            (lambda a, b, same: single_pair_interaction(a, b, params, same), (rod, rod, same)),
+            (lambda a, b, same: single_pair_interaction(a, b, physics, same), (rod, rod, same)),
         )
     ]
     return {

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple, TypeVar
 
 # The scopes of engine.step, in the order in which a step takes them.
 STAGES = (
-    "pair_sums", "surroundings", "propulsion", "velocity", "limit", "noise", "activity", "position",
-    "directions", "native_steps", "list_check", "neighbour_list", "check", "snapshot",
+    "pair_sums", "surroundings", "propulsion", "velocity", "limit", "time_step", "noise",
+    "activity", "position", "directions", "native_steps", "list_check", "neighbour_list", "check",
+    "snapshot",
 )  # fmt: skip
 # An operation ran, but its stage is not in the program's text: mostly the loop over K itself.
 UNKNOWN = "unknown"

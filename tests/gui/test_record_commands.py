@@ -134,7 +134,7 @@ def test_a_run_leaves_trajectory_table_checkpoint_and_timeline(bacsim, ran):
 def test_a_run_goes_on_from_its_checkpoint_with_the_same_bits(all_of, ran):
     *_, said = all_of(
         ("run", "--resume", "run.bacsim", "--steps", "100", "--every", "50", "--out", "on.gsd"),
-        ("run", *SMALL, "--steps", "300", "--every", "50", "--out", "whole.gsd"),
+        ("run", *SMALL, *SET_UP, "--steps", "300", "--every", "50", "--out", "whole.gsd"),
         ("replay", "on.gsd"),
     )
     assert "3 recorded states, every one with the same bits" in said
