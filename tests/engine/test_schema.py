@@ -255,7 +255,7 @@ def test_untrustworthy_values_are_warned_of(values, word):
 
 def test_crowds_of_long_rods_are_warned_of_from_half_the_largest_safe_step_on():
     setup, long = Setup(rods=300), Params(length=9.0)
-    for phi, share, warns in ((0.8, 0.6, True), (0.8, 0.5, False), (0.4, 0.9, False)):
+    for phi, share, warns in ((0.8, 0.6, True), (0.8, 0.5, False), (0.76, 0.9, False)):
         params = dataclasses.replace(
             long, space_size=space_size_for(300, phi, long),
             dt=share * largest_safe_dt(setup, long),
