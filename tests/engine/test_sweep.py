@@ -127,6 +127,7 @@ def test_no_seed_comes_twice():
         ({"grid": {}}, ("grid", "empty")),
         ({"grid": {"w_a": {"from": 0, "to": 1, "points": 3, "log": True}}}, ("logarithm",)),
         ({"points": [{"w_a": 1}]}, ("either",)),
+        ({"grid": {"w_a": [1.0, 2.0, 3.0, 2.0]}}, ("w_a = 2.0", "twice")),
         ({"fixed": {"length": 3.0}}, ("aspect_ratio", "decides length", "length")),
         ({"fixed": {"aspect_ratio": 3.0}}, ("aspect_ratio", "fixed as well")),
         ({"time": {"warm_up": -1, "every": 1, "samples": 3}}, ("warm_up = -1", "at least 0")),
@@ -143,6 +144,12 @@ def test_no_seed_comes_twice():
         ({"diagram": {"show": ["nematic_order"]}}, ("nematic_order", "not observed")),
         ({"states": [{"name": "a", "polar_order": {"over": 1}}]}, ("over",)),
         ({"states": [{"polar_order": {"above": 1}}]}, ("name",)),
+        ({"states": 5}, ("states = 5", "[[states]]")),
+        (
+            {"states": [{"name": "a", "polar_order": {"above": 0.5, "below": 0.5}}]},
+            ("polar_order", "no value", "less than"),
+        ),
+        ({"diagram": {"show": "polar_order"}}, ("show = 'polar_order'", "list of names")),
         ({"seeds": 10_000, "grid": {"w_a": {"from": 0, "to": 1, "points": 999}}}, ("too many",)),
     ],
 )

@@ -53,17 +53,17 @@ OBSERVED: Mapping[str, Observed] = {
 }  # fmt: skip
 
 
-def checked_names(names: object) -> tuple[str, ...]:
-    """`names` of observables. Raises `ParameterError` for what is no list of them."""
+def checked_names(names: object, key: str = "observe") -> tuple[str, ...]:
+    """`names` of observables, of the entry `key`. Raises `ParameterError` for what is no list of them."""
     if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
         raise ParameterError(
-            "observe", names, "is no list of names", f"Known are: {', '.join(OBSERVED)}."
+            key, names, "is no list of names", f"Known are: {', '.join(OBSERVED)}."
         )
     for name in names:
         if name not in OBSERVED:
             near = difflib.get_close_matches(name, OBSERVED, n=1)
             remedy = f"Did you mean {near[0]}?" if near else f"Known are: {', '.join(OBSERVED)}."
-            raise ParameterError("observe", name, "is not known", remedy)
+            raise ParameterError(key, name, "is not known", remedy)
     if len(set(names)) < len(names):
-        raise ParameterError("observe", names, "names one twice", "Give each once.")
+        raise ParameterError(key, names, "names one twice", "Give each once.")
     return tuple(names)

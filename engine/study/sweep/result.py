@@ -75,7 +75,11 @@ def write(found: "xarray.Dataset", path: Path, *, overwrite: bool = False) -> No
         name: {"zlib": True} for name, var in found.data_vars.items() if var.dtype.kind in "fi"
     }
     with whole_file(path, "result", overwrite=overwrite) as part:
-        found.to_netcdf(part, engine="h5netcdf", encoding=packed)
+        try:
+            found.to_netcdf(part, engine="h5netcdf", encoding=packed)
+        except RuntimeError as problem:
+            # So HDF5 tells of a disk that was full when it wrote what it had put off.
+            raise OSError(" ".join(str(problem).split())) from problem
 
 
 def read(path: Path) -> "xarray.Dataset":
@@ -86,8 +90,12 @@ def read(path: Path) -> "xarray.Dataset":
         with xarray.open_dataset(path, engine="h5netcdf") as kept:
             found = kept.load()
         found.attrs["digest"]
-    except (OSError, ValueError, KeyError) as problem:
-        raise StorageError(f"{path} is no result of a sweep: {problem}.") from problem
+    except (OSError, RuntimeError, ValueError, KeyError) as problem:
+        # HDF5 has errors of its own for what is damaged further in.
+        raise StorageError(
+            f"{path} is no result of a sweep, or is damaged: {problem}. Give another name with -o, "
+            "or remove it."
+        ) from problem
     return found
 
 

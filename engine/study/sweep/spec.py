@@ -4,7 +4,7 @@
 import difflib
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -190,9 +190,9 @@ def _values(name: str, given: Any) -> tuple[Value, ...]:
             "Give [1, 2, 3] or { from = 1, to = 3, points = 3 }; one value belongs in [fixed].",
         )  # fmt: skip
     values = tuple(checked(name, value) for value in given)
-    twice = [value for value in values if values.count(value) > 1]
-    if twice:
-        raise ParameterError(name, twice[0], "is there twice", "Give each value once.")
+    twice = _twice(values)
+    if twice is not None:
+        raise ParameterError(name, values[twice], "is there twice", "Give each value once.")
     return values
 
 
@@ -223,10 +223,21 @@ def _listed(tables: Any) -> tuple[tuple[str, ...], None, tuple[Point, ...]]:
                 "points", dict(point), "has other names than the first point",
                 "Let all points give the same parameters, at least one.",
             )  # fmt: skip
-    for at, point in enumerate(points):
-        if point in points[:at]:
-            raise ParameterError("points", dict(point), "is there twice", "Give each point once.")
+    twice = _twice([tuple(point[name] for name in names) for point in points])
+    if twice is not None:
+        again = dict(points[twice])
+        raise ParameterError("points", again, "is there twice", "Give each point once.")
     return names, None, tuple(points)
+
+
+def _twice(values: Sequence[Hashable]) -> int | None:
+    """Where the first value stands that was there before; there may be a million of them."""
+    seen: set[Hashable] = set()
+    for at, value in enumerate(values):
+        if value in seen:
+            return at
+        seen.add(value)
+    return None
 
 
 def _no_conflict(fixed: Point, varied: tuple[str, ...]) -> None:
@@ -251,8 +262,13 @@ def _with_picture(spec: Spec, table: Mapping[str, Any]) -> Spec:
             )
     if diagram.get("x") is not None and diagram.get("x") == diagram.get("y"):
         raise ParameterError("y", diagram["y"], "is x as well", "Choose another.")
-    show = observing.checked_names(diagram.get("show", list(spec.observe)))
-    states = tuple(_state(one, spec.observe) for one in table.get("states", []))
+    show = observing.checked_names(diagram.get("show", list(spec.observe)), "show")
+    named = table.get("states", [])
+    if not isinstance(named, list):
+        raise ParameterError(
+            "states", named, "is no list of tables", "Write each state as a table [[states]]."
+        )
+    states = tuple(_state(one, spec.observe) for one in named)
     for name in show:
         if name not in spec.observe:
             raise ParameterError("show", name, "is not observed", "Name it in observe as well.")
@@ -279,5 +295,7 @@ def _state(table: Any, observe: tuple[str, ...]) -> State:
         _known(given, ("above", "below"), f" for {name}")
         low = _number(given, "above", -math.inf) if "above" in given else -math.inf
         high = _number(given, "below", -math.inf) if "below" in given else math.inf
+        if low >= high:
+            raise ParameterError(name, given, "holds for no value", "Let above be less than below.")
         ranges[name] = (low, high)
     return State(table["name"], ranges)
