@@ -39,10 +39,13 @@ def load_snapshot(path: Path | str, frame: int = -1, *, params: Params | None = 
     """
     path = Path(path)
     if path.suffix == checkpoint.SUFFIX:
+        kept = load_checkpoint(path)
         _refuse_params(path, params)
-        return _snapshot_of(path, load_checkpoint(path))
-    if _application(path) == "bacsim":
-        _refuse_params(path, params)
+        return _snapshot_of(path, kept)
+    application = _application(path)
+    if application in (None, "bacsim"):
+        if application:
+            _refuse_params(path, params)
         with trajectory.Trajectory(path) as frames:
             if frames.one_rod_in > 1:
                 raise StorageError(
@@ -101,13 +104,13 @@ def _snapshot_of(path: Path, kept: Checkpoint) -> Snapshot:
     )  # fmt: skip
 
 
-def _application(path: Path) -> str:
-    """Which program wrote a GSD file; what is none is left to whoever reads it then."""
+def _application(path: Path) -> str | None:
+    """Which program wrote a GSD file; None of what is none, which whoever reads it then tells."""
     try:
         with gsd.fl.open(path, "r") as file:
             return file.application
     except (OSError, RuntimeError):
-        return "bacsim"
+        return None
 
 
 def _of_another_program(path: Path, number: int, params: Params | None) -> Snapshot:

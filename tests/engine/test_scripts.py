@@ -160,8 +160,9 @@ def test_files_that_are_none_are_refused(crowd, tmp_path):
     (tmp_path / "text.gsd").write_text("hello")
     (tmp_path / "text.bacsim").write_text("hello")
     for name in ("text.gsd", "text.bacsim", "missing.gsd", "missing.bacsim"):
-        with pytest.raises(StorageError, match=name):
-            load_snapshot(tmp_path / name)
+        for params in (None, PARAMS):
+            with pytest.raises(StorageError, match=name):
+                load_snapshot(tmp_path / name, params=params)
     with pytest.raises(StorageError, match=r"end in \.bacsim"):
         save_checkpoint(tmp_path / "kept.npz", crowd.checkpoint())
     path = write(tmp_path / "run.gsd", [snapshot()])

@@ -54,7 +54,10 @@ OBSERVED: Mapping[str, Observed] = {
 
 
 def checked_names(names: object, key: str = "observe") -> tuple[str, ...]:
-    """`names` of observables, of the entry `key`. Raises `ParameterError` for what is no list of them."""
+    """`names` of observables, as the entry `key` gives them.
+
+    Raises `ParameterError` for what is no list of them.
+    """
     if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
         raise ParameterError(
             key, names, "is no list of names", f"Known are: {', '.join(OBSERVED)}."
