@@ -71,7 +71,8 @@ def average(values: Float[np.ndarray, "values"]) -> Average:
     The plateau begins with the shortest blocks of B values for which B³ > 2n (σ_B/σ_1)⁴, n the
     number of values and σ_B the error from blocks of B: there what is left of the correlation and
     the scatter of σ_B are equal (U. Wolff, Comput. Phys. Commun. 156, 143 (2004); R. M. Lee et al.,
-    Phys. Rev. E 83, 066706 (2011)). Values that are NaN are left out.
+    Phys. Rev. E 83, 066706 (2011)). The error is the largest of blocks up to there. Values that are
+    NaN are left out.
     """
     known = np.asarray(values, np.float64)
     known = known[np.isfinite(known)]
@@ -86,7 +87,9 @@ def average(values: Float[np.ndarray, "values"]) -> Average:
     enough = [k for k, length in enumerate(lengths) if n // length >= FEWEST_BLOCKS]
     for k in enough:
         if lengths[k] ** 3 > 2 * n * (errors[k] / errors[0]) ** 4:
-            return Average(mean, float(errors[k]), n, lengths[k], True, _drift(known, errors[k]))
+            # The rule likes blocks whose error is small by chance, so none shorter may have more.
+            error = float(errors[: k + 1].max())
+            return Average(mean, error, n, lengths[k], True, _drift(known, error))
     looked = enough or [0]
     most = max(looked, key=lambda k: errors[k])
     error = float(errors[most])

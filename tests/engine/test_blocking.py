@@ -37,6 +37,15 @@ def test_single_values_would_give_too_small_an_error():
     assert errors[6] > 3 * errors[0]
 
 
+@pytest.mark.parametrize(("rho", "n"), [(0.0, 32), (0.5, 128), (0.9, 2000)])
+def test_few_values_that_are_trusted_are_not_trusted_by_chance(rho, n):
+    found = [average(remembering(rho, n, seed)) for seed in range(600)]
+    beyond = [abs(one.mean) > 2 * one.error for one in found if one.trusted]
+    assert len(beyond) > 200
+    # 5 in 100 of a normal process; 9 to 13 where the first plateau's own error is taken.
+    assert np.mean(beyond) < 0.085
+
+
 def test_a_run_that_is_too_short_says_so():
     # One and a half times what the process remembers.
     found = [average(remembering(0.97, 100, seed)) for seed in range(100)]
