@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The engine's pure functions, called from tests with plain NumPy arrays.
 
-One compiled program for each kernel and each of few sizes of arrays, shared by all tests of the
-session; the parameters are traced, as in the program that users run.
+One compiled program for each kernel and size of arrays, shared by all tests of the session, so the
+sizes are few; the parameters are traced, as in the program that users run.
 """
 
 from __future__ import annotations
@@ -30,9 +30,13 @@ KERNEL_NAMES = tuple(
     name for name in sorted(KERNELS) if name != "native" or library.native().target
 )
 
-# Places without a rod, which every kernel must leave alone: so many at least.
+# Places without a rod, which every kernel must leave alone.
 SPARE = 3
-SIZES = (8, 104, 336)
+STEP_SIZE = 104
+SUMS_SIZE = 336
+# Systems of so many rods at most may be given together; so many are taken at a time.
+FEW = 8 - SPARE
+TOGETHER = 32
 
 
 def single(rods: Rods, params: SimpleNamespace) -> Rods:
@@ -58,12 +62,12 @@ def laws_of(params: Params) -> Laws:
     return params.laws if isinstance(params, Physics) else Laws()
 
 
-def room_for(n: int, kernel: str, sizes: tuple[int, ...] = SIZES) -> Capacity:
-    """Room for `n` rods, a few more, and as many neighbours and candidates as there may be.
+def room_for(n: int, kernel: str, size: int) -> Capacity:
+    """`size` places, or where those are too few for `n` rods a few more than these.
 
-    Of the first of `sizes` that will do, or of just that size.
+    With room for as many neighbours and candidates as there may be.
     """
-    size = next((size for size in sizes if size >= n + SPARE), n + SPARE)
+    size = size if size >= n else n + SPARE
     chunk = NATIVE_CHUNK if kernel == "native" else size
     size = -(-size // chunk) * chunk
     candidates = 0 if kernel == "native" else -(-size // 32) * 32
@@ -72,13 +76,13 @@ def room_for(n: int, kernel: str, sizes: tuple[int, ...] = SIZES) -> Capacity:
 
 def state_of(
     rods: Rods, params: Params, kernel: str = "naive", step: int = 0, seed: int = 0,
-    sizes: tuple[int, ...] = SIZES,
+    size: int = STEP_SIZE,
 ) -> State:  # fmt: skip
-    """`rods` as a State on the device, with room for a few more and a list if `kernel` needs one.
+    """`rods` as a State of `size` places on the device, with a list if `kernel` needs one.
 
     The room for neighbours is that of any two of them.
     """
-    room = room_for(len(rods.theta), kernel, sizes)
+    room = room_for(len(rods.theta), kernel, size)
     start = Start(rods.pos, rods.theta, rods.activity)
     return to_device(start, params, room, listed=is_listed(kernel), step=step, seed=seed)
 
@@ -94,26 +98,59 @@ def listed(state: State, params: Physics, kernel: str) -> State:
     return built._replace(theta=jnp.where(fits, built.theta, jnp.nan))
 
 
+def _sums_and_row(state: State, packed: jax.Array, kernel: str, laws: Laws):
+    params = unpack(packed, laws)
+    state = listed(state, params, kernel)
+    return KERNELS[kernel](rods_of(state), state.n, params, state.neighbours), state.row
+
+
 @functools.cache
 def _sums(kernel: str, laws: Laws):
-    def sums(state: State, packed: jax.Array):
-        params = unpack(packed, laws)
-        state = listed(state, params, kernel)
-        found = KERNELS[kernel](rods_of(state), state.n, params, state.neighbours)
-        return found, state.row
+    return jax.jit(functools.partial(_sums_and_row, kernel=kernel, laws=laws))
+
+
+@functools.cache
+def _sums_of_each(kernel: str, laws: Laws):
+    def sums(state: State, rods: tuple[jax.Array, ...], packed: jax.Array):
+        def one(given: tuple[jax.Array, ...]):
+            pos, theta, direction, activity = given
+            system = state._replace(pos=pos, theta=theta, direction=direction, activity=activity)
+            return _sums_and_row(system, packed, kernel, laws)
+
+        return jax.lax.map(one, rods)
 
     return jax.jit(sums)
 
 
-def kernel_sums(kernel: str, rods: Rods, params: Params, sizes: tuple[int, ...] = SIZES) -> Sums:
-    """The kernel's sums as float64 NumPy."""
-    sums, row = _sums(kernel, laws_of(params))(
-        state_of(rods, params, kernel, sizes=sizes), pack(params)
-    )
-    n = len(rods.theta)
+def _found(sums: Any, row: Any, n: int) -> Sums:
     empty = [np.asarray(values)[n:] for values in sums]
     assert not any(values.any() for values in empty), "an empty place took part"
     return Sums(*(np.asarray(values, np.float64)[in_rows(row, n)] for values in sums))
+
+
+def kernel_sums(kernel: str, rods: Rods, params: Params, size: int = SUMS_SIZE) -> Sums:
+    """The kernel's sums as float64 NumPy."""
+    state = state_of(rods, params, kernel, size=size)
+    return _found(*_sums(kernel, laws_of(params))(state, pack(params)), len(rods.theta))
+
+
+def kernel_sums_of_each(kernel: str, systems: list[Rods], params: Params) -> list[Sums]:
+    """The sums of each of several systems of equally few rods, as the engine can hold them."""
+    n = len(systems[0].theta)
+    assert n <= FEW
+    empty = state_of(systems[0], params, kernel, size=FEW + SPARE)
+    program, size, found = _sums_of_each(kernel, laws_of(params)), empty.theta.size, []
+    for first in range(0, len(systems), TOGETHER):
+        taken = systems[first : first + TOGETHER]
+        pos, theta, activity = (
+            np.zeros((TOGETHER, size, *values.shape[1:]), np.float32) for values in taken[0]
+        )
+        for i, rods in enumerate(taken):
+            pos[i, :n], theta[i, :n], activity[i, :n] = rods
+        direction = np.stack([np.cos(theta), np.sin(theta)], axis=-1)
+        sums, rows = jax.device_get(program(empty, (pos, theta, direction, activity), pack(params)))
+        found += [_found([s[i] for s in sums], rows[i], n) for i in range(len(taken))]
+    return found
 
 
 def agrees(got: Sums, rods: Rods, params: Physics) -> Sums:
