@@ -171,13 +171,21 @@ def in_rows(row: jax.Array, n: int) -> np.ndarray:
 
 @functools.cache
 def _step(kernel: str, laws: Laws):
-    def step(state, packed):
+    def step(state: State, packed: jax.Array):
         params = unpack(packed, laws)
         state, no_limit = listed(state, params, kernel), jnp.float32(jnp.inf)
-        new, motion = one_timestep(state, params, KERNELS[kernel], no_limit)
-        if kernel == "native":  # which makes the whole step
-            new = native.advance(state, params, jnp.int32(1), no_limit, threads=1).state
-        return new, motion
+        return one_timestep(state, params, KERNELS[kernel], no_limit)
+
+    return jax.jit(step)
+
+
+@functools.cache
+def _native_step(laws: Laws):
+    """Native code makes the whole step, with the list that it needs."""
+
+    def step(state: State, packed: jax.Array):
+        no_limit = jnp.float32(jnp.inf)
+        return native.advance(state, unpack(packed, laws), jnp.int32(1), no_limit, threads=1)
 
     return jax.jit(step)
 
@@ -189,13 +197,25 @@ def step_of(
     start = state_of(rods, params, kernel, step, seed)
     state, motion = _step(kernel, laws_of(params))(start, pack(params))
     place = in_rows(state.row, len(rods.theta))
-    arrays = (state.pos, state.theta, state.activity, motion.velocity, motion.angular)
-    pos, theta, activity, velocity, angular = (np.asarray(array)[place] for array in arrays)
-    return (
-        reference.rods(pos, theta, activity),
-        np.asarray(velocity, np.float64),
-        np.asarray(angular, np.float64),
-    )
+    velocity, angular = (np.asarray(a, np.float64)[place] for a in (motion.velocity, motion.angular))
+    new = moved(rods, params, kernel, step, seed) if kernel == "native" else _rods(state, place)
+    return new, velocity, angular
+
+
+def moved(
+    rods: Rods, params: Params, kernel: str = "naive", step: int = 0, seed: int = 0
+) -> Rods:  # fmt: skip
+    """The rods after one time step."""
+    if kernel != "native":
+        return step_of(rods, params, kernel, step, seed)[0]
+    start = state_of(rods, params, kernel, step, seed)
+    ended = _native_step(laws_of(params))(start, pack(params))
+    assert (ended.done, ended.ok, ended.fits) == (1, True, True)
+    return _rods(ended.state, in_rows(ended.state.row, len(rods.theta)))
+
+
+def _rods(state: State, place: np.ndarray) -> Rods:
+    return reference.rods(*(np.asarray(a)[place] for a in (state.pos, state.theta, state.activity)))
 
 
 def random_rods(rng: np.random.Generator, n: int, params: SimpleNamespace | Params) -> Rods:
