@@ -46,10 +46,9 @@ def crowd(n: int = N, params: Params = PARAMS, seed: int = 3) -> Start:
     return Start(rods.pos, rods.theta, rods.activity)
 
 
-def placed(start: Start, params: Params = PARAMS, kernel: str = "native", seed: int = 5) -> State:
-    room = capacity_for(len(start.theta), params, "cpu", kernel)
-    room = room._replace(slots=128, candidates=0 if kernel == "native" else 512)
-    return to_device(start, params, room, listed=True, seed=seed)
+def placed(start: Start, params: Params = PARAMS) -> State:
+    room = capacity_for(len(start.theta), params, "cpu", "native")._replace(slots=128)
+    return to_device(start, params, room, listed=True, seed=5)
 
 
 @functools.cache
@@ -117,12 +116,15 @@ def test_a_step_of_every_instruction_set_is_that_of_jax(target):
 
 @functools.cache
 def _step_of_jax():
-    room = capacity_for(N, PARAMS, "cpu", "neighbours")._replace(slots=128, candidates=512)
-    steps = steps_for("neighbours", room)
+    """By sums over all pairs, which compile faster than a search for neighbours."""
+    room = capacity_for(N, PARAMS, "cpu", "naive")
+    start = relaxed()
+    state = to_device(start, PARAMS, room, listed=False, seed=5)
+    steps = steps_for("naive", room)
     step = jax.jit(
         lambda state, packed: steps(state, unpack(packed), jnp.int32(1), jnp.float32(jnp.inf))
     )
-    return jax.device_get(step(placed(relaxed(), PARAMS, "neighbours"), pack(PARAMS)))
+    return jax.device_get(step(state, pack(PARAMS)))
 
 
 @functools.cache
@@ -136,21 +138,22 @@ def relaxed() -> Start:
 @pytest.mark.parametrize(
     ("sensed", "values"),
     [
-        (np.linspace(-60, 60, 97), {"activity_width": 0.5}),
-        (np.linspace(-60, 60, 97), {"activity_width": 1e-3}),
-        (np.linspace(-3, 3, 97), {"activity_width": 0.0}),
-        (np.linspace(-3, 3, 97), {"activity_width": 1.0, "tau_a": 0.01}),
+        (np.linspace(-60, 60, 49), {"activity_width": 0.5}),
+        (np.linspace(-60, 60, 49), {"activity_width": 1e-3}),
+        (np.linspace(-3, 3, 49), {"activity_width": 0.0}),
+        (np.linspace(-3, 3, 49), {"activity_width": 1.0, "tau_a": 0.01}),
     ],
     ids=["soft", "almost hard", "hard", "with memory"],
 )
 def test_activity_follows_the_threshold_in_every_case(target, sensed, values):
-    """A pair of rods at each of many places; the weight of presence, and so what is sensed, is
-    given by the threshold: S - S* = w_d - S*."""
+    """A pair of rods; the weight of presence, and so what is sensed, is given by the threshold:
+    S - S* = w_d - S*."""
+    start = Start(np.array([[10.0, 10.0], [10.0, 11.5]]), np.zeros(2), np.array([0.25, 0.75]))
+    usual = replace(PARAMS, w_d=1.0, w_a=0.0, D_r=0.0, D_t=0.0, **{"tau_a": 0.0, **values})
+    state = placed(start, usual)
     for excess in sensed:
-        params = replace(PARAMS, w_d=1.0, w_a=0.0, activity_thresh=1.0 - float(excess), D_r=0.0,
-                         D_t=0.0, **{"tau_a": 0.0, **values})  # fmt: skip
-        start = Start(np.array([[10.0, 10.0], [10.0, 11.5]]), np.zeros(2), np.array([0.25, 0.75]))
-        ended = batch(placed(start, params), params, 1, target=target)
+        params = replace(usual, activity_thresh=1.0 - float(excess))
+        ended = batch(state, params, 1, target=target)
         activity = ended.state.activity[seam.in_rows(ended.state.row, 2)]
         x = np.float64(np.float32(1.0) - np.float32(params.activity_thresh))
         width = params.activity_width
@@ -278,31 +281,36 @@ def test_an_unknown_instruction_set_is_refused():
         batch(placed(relaxed()), PARAMS, 1, target="avx1024")
 
 
-@pytest.mark.parametrize(
-    ("library_file", "words"),
-    [
-        ("off", "BACSIM_NATIVE=off was set"),
-        ("/nowhere/bacsim_native.so", "/nowhere/bacsim_native.so cannot be loaded"),
-        (sys.executable, "cannot be loaded"),
-        ("nowhere.so", f"{Path.cwd()}/nowhere.so cannot be loaded"),
-    ],
-    ids=["off", "missing", "not ours", "of the folder"],
-)
-def test_without_native_code_it_runs_on_what_jax_compiles_and_says_so(library_file, words):
+def test_without_native_code_it_runs_on_what_jax_compiles_and_says_so():
+    """In a process that never had it; each of the files in turn, and a driver at last."""
+    files = {
+        "/nowhere/bacsim_native.so": "/nowhere/bacsim_native.so cannot be loaded",
+        sys.executable: "cannot be loaded",
+        "nowhere.so": f"{Path.cwd()}/nowhere.so cannot be loaded",
+        "off": "BACSIM_NATIVE=off was set",
+    }
     script = """
+import os, sys
 from engine import Driver, Params, Setup
 from engine.kernels import resolve
-choice = resolve(Setup(rods=70))
-driver = Driver(Setup(rods=10), Params(space_size=40.0))
-print(choice.code, driver.stats.threads, choice.reason, sep="|")
+from engine.native import library
+for file in sys.argv[1:]:
+    os.environ["BACSIM_NATIVE"] = file
+    library.native.cache_clear()
+    choice = resolve(Setup(rods=70))
+    print(choice.code, choice.reason, sep="|")
+print(Driver(Setup(rods=10), Params(space_size=40.0)).stats.threads)
 """
-    said = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True,
-        env={**_environment(), "BACSIM_NATIVE": library_file},
-    ).stdout.strip().split("|")  # fmt: skip
-    assert said[:2] == ["JAX", "None"]
-    assert said[2].startswith("auto: at least 64 rods; without native code: ")
-    assert words in said[2]
+    *said, threads = subprocess.run(
+        [sys.executable, "-c", script, *files], capture_output=True, text=True, check=True,
+        env=_environment(),
+    ).stdout.splitlines()  # fmt: skip
+    for line, words in zip(said, files.values(), strict=True):
+        code, reason = line.split("|")
+        assert code == "JAX"
+        assert reason.startswith("auto: at least 64 rods; without native code: ")
+        assert words in reason
+    assert threads == "None"
 
 
 def _environment() -> dict[str, str]:
@@ -316,9 +324,13 @@ def test_the_number_of_threads_follows_the_environment(monkeypatch, asked, threa
     monkeypatch.setenv("BACSIM_THREADS", asked)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     assert library.default_threads() == (threads or max(1, cores - 1))
-    driver = Driver(setup_for("native", 70), Params(space_size=40.0))
-    assert driver.stats.threads == library.default_threads()
-    assert Driver(setup_for("native", 70), Params(space_size=40.0), threads=2).stats.threads == 2
+
+
+def test_a_driver_has_as_many_threads_as_the_environment_says_or_it_is_given(monkeypatch):
+    monkeypatch.setenv("BACSIM_THREADS", "3")
+    setup, params = setup_for("native", 70), Params(space_size=40.0)
+    assert Driver(setup, params).stats.threads == 3
+    assert Driver(setup, params, threads=2).stats.threads == 2
 
 
 def test_only_lists_on_a_cpu_are_native(monkeypatch):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The differentiable run: the states are a Driver's, the gradients those of finite differences."""
 
-from collections.abc import Iterator
 from dataclasses import asdict, replace
 
 import jax
@@ -21,14 +20,6 @@ PARAMS = Params(
     push_y=9.0, push_force=3.0,
 )  # fmt: skip
 WALL = Obstacle(15.0, 5.0, width=3.0, height=1.0)
-
-
-@pytest.fixture
-def quickly_compiled() -> Iterator[None]:
-    """Programs that run but a few steps are compiled without most optimizations."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
 
 
 def random_rods(n: int, params: Params = PARAMS) -> Rods:
@@ -60,7 +51,7 @@ differentiated = jax.jit(jax.value_and_grad(loss, argnums=(0, 1)))
 
 
 @pytest.mark.parametrize("kernel", ["auto", "rowsum"])
-def test_the_end_is_that_of_a_driver(crowd, kernel):
+def test_the_end_is_that_of_a_driver(crowd, quickly_compiled, kernel):
     """With noise, memory, an obstacle and the hand, from a state with names of its own."""
     crowd.set(
         D_r=0.02, D_t=0.001, tumble_rate=5.0, tau_a=0.5, push_x=20.0, push_y=20.0, push_force=5.0
