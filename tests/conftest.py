@@ -85,6 +85,23 @@ def _keep_compiled(keep: bool) -> None:
     reset_cache()
 
 
+@pytest.fixture
+def quickly_compiled() -> Iterator[None]:
+    """Programs that run but a few steps, or none, are compiled without most optimizations.
+
+    Of the machine's code, that is: what XLA fuses and how much memory it takes stays the same.
+    """
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
+@pytest.fixture
+def quick_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for the processes that a test starts."""
+    monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "true")
+
+
 @pytest.fixture(scope="session")
 def display() -> None:
     if sys.platform == "linux" and not os.environ.get("DISPLAY"):

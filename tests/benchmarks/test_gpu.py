@@ -15,7 +15,7 @@ from engine.study import standard
 
 
 @pytest.mark.slow
-def test_all_is_measured_with_few_rods(tmp_path, capsys):
+def test_all_is_measured_with_few_rods(tmp_path, capsys, quick_processes):
     path = tmp_path / "gpu.json"
     gpu.main(["--small", "--seconds", "250", "--json", str(path)])
     found = json.loads(path.read_text(encoding="utf-8"))
@@ -141,7 +141,7 @@ def test_a_step_is_compared_with_the_limit_that_it_meets_first():
     assert with_limits([listed], None, fast) == [listed]
 
 
-def test_the_cost_of_a_step_is_that_of_its_arithmetic():
+def test_the_cost_of_a_step_is_that_of_its_arithmetic(quickly_compiled):
     """A pair of rods takes some eighty operations, six numbers to read and two sums to carry on."""
     cost = cost_a_rod(256, standard.standard_params(256))
     slots = cost["slots_a_turn"]

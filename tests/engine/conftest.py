@@ -6,9 +6,7 @@ the bits of a fresh one is itself tested (test_advance).
 """
 
 import dataclasses
-from collections.abc import Iterator
 
-import jax
 import numpy as np
 import pytest
 
@@ -53,14 +51,3 @@ def apart() -> Start:
 def with_params(**values: float) -> Params:
     """The crowd's parameters with some changed."""
     return dataclasses.replace(CROWD_PARAMS, **values)
-
-
-@pytest.fixture
-def quickly_compiled() -> Iterator[None]:
-    """Programs that run but a few steps, or none, are compiled without most optimizations.
-
-    Of the machine's code, that is: what XLA fuses and how much memory it takes stays the same.
-    """
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)

@@ -219,7 +219,7 @@ def test_one_and_two_rods(tmp_path, n):
     assert found.averages["largest_cluster"].mean >= 1 / n
     report.write_tables(found, tmp_path)
     names = [name for name, (needs, _) in figures._FIGURES.items() if needs(found)]
-    assert {"series", "clusters", "field"} <= set(names)
+    assert {"series", "spectrum", "field"} <= set(names)
     for name in names:
         with figures._styled() as figure:
             figures._FIGURES[name][1](figure, found)

@@ -41,6 +41,7 @@ def measured(tmp_path_factory) -> tuple[list[bench.Row], list[bench.Progress], o
         patch.setenv("JAX_ENABLE_COMPILATION_CACHE", "true")
         patch.setenv("JAX_COMPILATION_CACHE_DIR", str(cache))
         patch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+        patch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "true")  # which is faster
         rows = bench.run(plan(kernels=("neighbours", "naive"), native=NATIVE), seen.append)
     return rows, seen, cache
 
