@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,25 +17,9 @@ from bacsim_gui.movie_files import metadata
 from engine.obstacle import Obstacle
 from engine.storage import checkpoint
 from engine.storage.trajectory import Trajectory
+from tests.gui.commands import serving
 from tests.gui.conftest import decoded, without_display
 
-ROOT = Path(__file__).parents[2]
-# Runs the command lines that are given as JSON in one process; says status, output and errors of
-# each.
-MANY = """
-import contextlib, io, json, sys
-from bacsim_gui import cli
-found = []
-for argv in json.loads(sys.argv[1]):
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            status = cli.main(argv)
-        except SystemExit as leaving:
-            status = leaving.code
-    found.append([status, out.getvalue(), err.getvalue()])
-sys.stderr.write(json.dumps(found))
-"""
 SMALL = ("--preset", "swarming", "--rods", "120")
 SET_UP = ("--obstacle", "20,20,3")
 OBSTACLES = (Obstacle(20, 20, radius=3),)
@@ -55,60 +38,29 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def bacsim(environment, folder):
-    def run(*argv: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "bacsim_gui.cli", *argv]
-        done = subprocess.run(
-            command, env=environment, cwd=folder, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr + done.stdout
-        return done
-
-    return run
-
-
-@pytest.fixture(scope="module")
-def many(environment, folder):
-    def run(*lines: tuple[str, ...]) -> list[list]:
-        command = [sys.executable, "-c", MANY, json.dumps(lines)]
-        done = subprocess.run(
-            command, env=environment, cwd=folder, capture_output=True, text=True, check=True
-        )
-        return json.loads(done.stderr.splitlines()[-1])
-
-    return run
-
-
-@pytest.fixture(scope="module")
-def all_of(many):
-    """What commands put out that succeed one after the other, in one process."""
-
-    def run(*lines: tuple[str, ...]) -> list[str]:
-        done = many(*lines)
-        assert [status for status, *_ in done] == [0] * len(lines), done
-        return [out for _, out, _ in done]
-
-    return run
+    with serving(environment, folder) as commands:
+        yield commands
 
 
 @pytest.fixture(scope="module")
 def ran(bacsim, folder):
     """A run with all that it can keep."""
-    done = bacsim(
-        "run", *SMALL, *SET_UP, "--steps", "200", "--every", "50", "--out", "run.gsd", "--keep",
-        "40", "--observables", "run.csv", "--checkpoint", "run.bacsim",
+    (said,) = bacsim.all_of(
+        ("run", *SMALL, *SET_UP, "--steps", "200", "--every", "50", "--out", "run.gsd", "--keep",
+         "40", "--observables", "run.csv", "--checkpoint", "run.bacsim"),
     )  # fmt: skip
     for name in ("run.gsd: 5 frames", "run.csv: 5 rows", "run.bacsim: step 200"):
-        assert name in done.stdout
+        assert name in said
     return folder
 
 
 @pytest.fixture(scope="module")
 def filmed(bacsim, folder):
     """A short movie, whose timeline lies beside it."""
-    bacsim(
-        "movie", *SMALL, "--seconds", "0.4", "--fps", "10", "--size", "160x120", "--out",
-        "small.mp4", "--quality", "lossless", "--time-a-frame", "0.05", "--skip", "0.1",
-        "--background", "black",
+    bacsim.all_of(
+        ("movie", *SMALL, "--seconds", "0.4", "--fps", "10", "--size", "160x120", "--out",
+         "small.mp4", "--quality", "lossless", "--time-a-frame", "0.05", "--skip", "0.1",
+         "--background", "black"),
     )  # fmt: skip
     return folder
 
@@ -124,15 +76,15 @@ def test_a_run_leaves_trajectory_table_checkpoint_and_timeline(bacsim, ran):
     rows = (ran / "run.csv").read_text().splitlines()
     assert len(rows) == 6
     assert rows[0].startswith("step,time,rods,active_fraction")
-    bacsim("export", "run.gsd", "--out", "again.csv")
+    bacsim.all_of(("export", "run.gsd", "--out", "again.csv"))
     # A trajectory keeps all that a row tells, of all rods but the number of those in it.
     again = (ran / "again.csv").read_text().splitlines()
     assert [row.split(",")[3:] for row in again] == [row.split(",")[3:] for row in rows]
     assert [e.kind for e in timelines.load(ran / "run.gsd.timeline").events].count("frame") == 5
 
 
-def test_a_run_goes_on_from_its_checkpoint_with_the_same_bits(all_of, ran):
-    *_, said = all_of(
+def test_a_run_goes_on_from_its_checkpoint_with_the_same_bits(bacsim, ran):
+    *_, said = bacsim.all_of(
         ("run", "--resume", "run.bacsim", "--steps", "100", "--every", "50", "--out", "on.gsd"),
         ("run", *SMALL, *SET_UP, "--steps", "300", "--every", "50", "--out", "whole.gsd"),
         ("replay", "on.gsd"),
@@ -144,9 +96,9 @@ def test_a_run_goes_on_from_its_checkpoint_with_the_same_bits(all_of, ran):
             np.testing.assert_array_equal(frame.rods, whole[at + 4].rods)
 
 
-def test_a_resumed_run_takes_live_parameters_and_no_others(many, ran):
+def test_a_resumed_run_takes_live_parameters_and_no_others(bacsim, ran):
     line = ("run", "--resume", "run.bacsim", "--steps", "10", "--every", "10")
-    (taken, *_), (refused, _, said) = many(
+    (taken, *_), (refused, _, said) = bacsim.many(
         (*line, "--F_prop", "3", "--out", "slow.gsd"), (*line, "--rods", "50", "--out", "x.gsd")
     )
     assert (taken, refused) == (0, 2)
@@ -155,10 +107,10 @@ def test_a_resumed_run_takes_live_parameters_and_no_others(many, ran):
         assert frames[0].params.F_prop == 3
 
 
-def test_files_that_are_there_are_kept(many, ran):
+def test_files_that_are_there_are_kept(bacsim, ran):
     before = {name: (ran / name).read_bytes() for name in ("run.gsd", "run.csv", "run.bacsim")}
     line = ("run", *SMALL, "--steps", "10")
-    (first, *said), *others = many(
+    (first, *said), *others = bacsim.many(
         (*line, "--out", "run.gsd"), (*line, "--observables", "run.csv"),
         (*line, "--checkpoint", "run.bacsim"),
     )  # fmt: skip
@@ -210,10 +162,10 @@ FAILED = {
 }
 
 
-def test_what_a_command_line_cannot_mean_is_refused_in_one_line(many, ran):
+def test_what_a_command_line_cannot_mean_is_refused_in_one_line(bacsim, ran):
     (ran / "other.txt").write_text("of another program")
     asked = {**REFUSED, **FAILED}
-    for (argv, says), (status, out, said) in zip(asked.items(), many(*asked), strict=True):
+    for (argv, says), (status, out, said) in zip(asked.items(), bacsim.many(*asked), strict=True):
         assert says in said, (argv, said)
         assert out == "", (argv, out)
         # A run that was begun has said so.
@@ -222,8 +174,8 @@ def test_what_a_command_line_cannot_mean_is_refused_in_one_line(many, ran):
     assert not list(ran.glob("a.*"))
 
 
-def test_show_tells_what_each_file_holds(all_of, ran, filmed):
-    trajectory, kept, _, resumed, timeline, movie = all_of(
+def test_show_tells_what_each_file_holds(bacsim, ran, filmed):
+    trajectory, kept, _, resumed, timeline, movie = bacsim.all_of(
         ("show", "run.gsd"),
         ("show", "run.bacsim"),
         ("run", "--resume", "run.bacsim", "--steps", "10", "--F_prop", "3", "--checkpoint",
@@ -245,8 +197,8 @@ def test_show_tells_what_each_file_holds(all_of, ran, filmed):
     ]  # fmt: skip
 
 
-def test_a_movie_is_rendered_again_with_the_same_pictures(all_of, filmed):
-    all_of(
+def test_a_movie_is_rendered_again_with_the_same_pictures(bacsim, filmed):
+    bacsim.all_of(
         ("render", "small.mp4", "--out", "again.mp4"),
         ("replay", "small.mp4.timeline", "--out", "small.gsd"),
         ("render", "small.gsd", "--out", "kept.mp4", "--size", "160x120", "--fps", "10",
@@ -262,9 +214,9 @@ def test_a_movie_is_rendered_again_with_the_same_pictures(all_of, filmed):
 
 
 def test_it_is_rendered_in_another_size_and_with_other_colours(bacsim, filmed):
-    bacsim(
-        "render", "small.mp4.timeline", "--out", "large.mp4", "--size", "320x240", "--colormap",
-        "viridis", "--background", "white", "--title", "Large", "--show-time",
+    bacsim.all_of(
+        ("render", "small.mp4.timeline", "--out", "large.mp4", "--size", "320x240", "--colormap",
+         "viridis", "--background", "white", "--title", "Large", "--show-time"),
     )  # fmt: skip
     large, small = (
         decoded(filmed / "large.mp4", (320, 240)),
@@ -275,12 +227,12 @@ def test_it_is_rendered_in_another_size_and_with_other_colours(bacsim, filmed):
     assert metadata(filmed / "large.mp4")["source"] == "small.mp4.timeline"
 
 
-def test_a_measure_is_shown_alike_in_movie_replay_and_trajectory(all_of, filmed):
+def test_a_measure_is_shown_alike_in_movie_replay_and_trajectory(bacsim, filmed):
     """Each computes it in another way: along a run, along a replay, from a state in a file."""
     look = ("--color-by", "speed", "--quality", "lossless", "--show-heads")
     where = ("--size", "160x120", "--fps", "10")
     field = (*where, "--field", "vorticity", "--no-show-rods")
-    all_of(
+    bacsim.all_of(
         ("movie", *SMALL, "--seconds", "0.2", *where, *look, "--out", "fast.mp4"),
         ("render", "fast.mp4", "--out", "fast-again.mp4"),
         ("replay", "fast.mp4", "--out", "fast.gsd"),
@@ -304,8 +256,8 @@ def test_a_measure_is_shown_alike_in_movie_replay_and_trajectory(all_of, filmed)
     assert np.abs(turning - kept).max() <= 6
 
 
-def test_no_measure_is_shown_of_rods_whose_neighbours_are_not_in_the_file(many, filmed):
-    ran, shown, *refused = many(
+def test_no_measure_is_shown_of_rods_whose_neighbours_are_not_in_the_file(bacsim, filmed):
+    ran, shown, *refused = bacsim.many(
         ("run", *SMALL, "--steps", "10", "--every", "10", "--keep", "20", "--out", "thin.gsd"),
         ("render", "thin.gsd", "--out", "thin.png", "--color-by", "heading"),
         ("render", "thin.gsd", "--out", "no.png", "--color-by", "cluster"),
@@ -318,16 +270,16 @@ def test_no_measure_is_shown_of_rods_whose_neighbours_are_not_in_the_file(many, 
     assert not (filmed / "no.png").exists()
 
 
-def test_a_name_may_hold_what_ffmpeg_reads_as_something_else(all_of, filmed):
+def test_a_name_may_hold_what_ffmpeg_reads_as_something_else(bacsim, filmed):
     names = ("12:30 a%d.mp4", "-dash.gif", "http:x.mp4")
-    all_of(*(("render", "small.mp4", f"--out={name}", "--size", "64x48") for name in names))
+    bacsim.all_of(*(("render", "small.mp4", f"--out={name}", "--size", "64x48") for name in names))
     for name in names:
         assert (filmed / name).exists()
 
 
-def test_files_of_one_stem_have_a_timeline_each(all_of, bacsim, filmed, ran):
+def test_files_of_one_stem_have_a_timeline_each(bacsim, filmed, ran):
     """ran and filmed share a folder; here a run and a movie share a name."""
-    *_, shown = all_of(
+    *_, shown = bacsim.all_of(
         ("run", *SMALL, "--seed", "9", "--steps", "20", "--every", "10", "--out", "same.gsd"),
         ("movie", *SMALL, "--seconds", "0.2", "--fps", "10", "--size", "64x48", "--out",
          "same.mp4", *SET_UP),
@@ -338,11 +290,12 @@ def test_files_of_one_stem_have_a_timeline_each(all_of, bacsim, filmed, ran):
     assert movie["timeline"][0]["record"]["file"] == "same.mp4"
     assert timelines.load(filmed / "same.mp4.timeline").head.obstacles == OBSTACLES
     (filmed / "same.mp4.timeline").write_text("junk")
-    assert "no timeline" in bacsim("show", "same.mp4").stdout
+    (shown,) = bacsim.all_of(("show", "same.mp4"))
+    assert "no timeline" in shown
 
 
-def test_one_picture_is_the_last_state(all_of, filmed):
-    _, said = all_of(
+def test_one_picture_is_the_last_state(bacsim, filmed):
+    _, said = bacsim.all_of(
         ("render", "small.mp4.timeline", "--out", "last.png", "--size", "200x100"),
         ("render", "small.mp4.timeline", "--out", "frames", "--to", "60"),
     )
@@ -369,8 +322,8 @@ def test_a_run_that_is_killed_keeps_all_but_its_last_moment(environment, tmp_pat
     rows = (tmp_path / "run.csv").read_text().splitlines()
     events = timelines.load(timeline).events
     assert min(kept, len(rows) - 1, [e.kind for e in events].count("frame")) >= 19
-    done = bacsim("replay", str(timeline), "--until", "200")
-    assert "11 recorded states, every one with the same bits" in done.stdout
+    (said,) = bacsim.all_of(("replay", str(timeline), "--until", "200"))
+    assert "11 recorded states, every one with the same bits" in said
 
 
 def test_ctrl_c_ends_a_run_in_order(environment, tmp_path):
