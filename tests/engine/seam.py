@@ -197,7 +197,8 @@ def step_of(
     start = state_of(rods, params, kernel, step, seed)
     state, motion = _step(kernel, laws_of(params))(start, pack(params))
     place = in_rows(state.row, len(rods.theta))
-    velocity, angular = (np.asarray(a, np.float64)[place] for a in (motion.velocity, motion.angular))
+    found = motion.velocity, motion.angular
+    velocity, angular = (np.asarray(values, np.float64)[place] for values in found)
     new = moved(rods, params, kernel, step, seed) if kernel == "native" else _rods(state, place)
     return new, velocity, angular
 
