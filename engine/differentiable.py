@@ -24,6 +24,7 @@ from engine.kernels import naive, rowsum
 from engine.kernels.sums import Kernel
 from engine.obstacle import Obstacle, checked_obstacles
 from engine.params import GIVEN, Laws, Params, Setup
+from engine.program import available_bytes
 from engine.schema import ParameterError
 from engine.snapshot import Snapshot, Start
 from engine.state import State, obstacle_arrays, start_from
@@ -90,17 +91,21 @@ def rollout(
 
     Raises:
         ParameterError: a kernel that cannot be differentiated, a number of steps that is no plain
-            number, and, as far as values are known yet, whatever a Driver would refuse.
+            number, a path that would not fit into memory, and, as far as values are known yet,
+            whatever a Driver would refuse.
     """
     if setup is None:
         laws = state.laws if isinstance(state, Snapshot) else GIVEN
         setup = Setup(**dataclasses.asdict(laws))
-    steps = _number_of_steps(steps)
+    steps = _whole("steps", steps, 2**31)
     if isinstance(state, Snapshot | Start):
         step = state.step if step is None else step
         if obstacles is None and isinstance(state, Snapshot):
             obstacles = state.obstacles
+    step = 0 if step is None else _whole("step", step, 2**63)
     n = _checked_shapes(state)
+    if path:
+        _require_memory(steps, n)
     ids = None if isinstance(state, Rods) else state.ids
     kernel = _kernel_for(setup, n)
     params = jax.tree.map(lambda value: jnp.asarray(value, jnp.result_type(float)), params)
@@ -117,7 +122,7 @@ def rollout(
         for array in (state.pos, state.theta, state.activity)
     ])  # fmt: skip
     return _rolled(
-        rods, params, np.uint32((step or 0) % 2**32), np.uint32(schema.seed_from(seed) % 2**32),
+        rods, params, np.uint32(step % 2**32), np.uint32(schema.seed_from(seed) % 2**32),
         np.arange(n, dtype=np.int32) if ids is None else ids, jnp.asarray(places, rods.pos.dtype),
         steps=steps, kernel=kernel, laws=setup.laws, count=int(count), path=path,
     )  # fmt: skip
@@ -168,17 +173,31 @@ def _rolled(
     return jax.tree.map(lambda a, rest: jnp.concatenate([a[None], rest]), rods, passed)
 
 
-def _number_of_steps(steps: SupportsIndex) -> int:
+def _whole(name: str, value: SupportsIndex, below: int) -> int:
     try:
-        number = operator.index(steps)
+        number = operator.index(value)
     except TypeError:
         number = -1
-    if not 0 <= number < 2**31:
+    if not 0 <= number < below:
         raise ParameterError(
-            "steps", steps, "is no plain whole number of steps",
+            name, value, "is no plain whole number of steps",
             "Give one of at least 0; under jax.jit name it in static_argnames.",
         )  # fmt: skip
     return number
+
+
+def _require_memory(steps: int, n: int) -> None:
+    """Raise `ParameterError` where all states on the way would not fit into memory."""
+    # Place, angle and activity, twice while the first is put before the others.
+    a_step = 2 * 4 * n * jnp.dtype(jnp.result_type(float)).itemsize
+    needed, available = (steps + 1) * a_step, available_bytes()
+    if needed > available:
+        raise ParameterError(
+            "steps", steps,
+            f"with path = True needs {needed / 1e9:,.1f} GB of memory for {n} rods, and "
+            f"{available / 1e9:,.1f} GB are free",
+            f"Take at most {max(0, available // a_step - 1):,}, or go on from the last rods.",
+        )  # fmt: skip
 
 
 def _kernel_for(setup: Setup, n: int) -> str:

@@ -29,7 +29,7 @@ def load_snapshot(path: Path | str, frame: int = -1, *, params: Params | None = 
 
     Args:
         path: the file.
-        frame: of a trajectory, counted from 0, or from the end with -1.
+        frame: of a trajectory, counted from 0, or from the end with -1; a checkpoint has one.
         params: for a file of another program only; `space_size` must be the side of its box.
 
     Raises:
@@ -40,6 +40,8 @@ def load_snapshot(path: Path | str, frame: int = -1, *, params: Params | None = 
     path = Path(path)
     if path.suffix == checkpoint.SUFFIX:
         kept = load_checkpoint(path)
+        if frame not in (0, -1):
+            raise IndexError(f"{path} is a checkpoint, of one state, and has no frame {frame}.")
         _refuse_params(path, params)
         return _snapshot_of(path, kept)
     application = _application(path)

@@ -193,6 +193,10 @@ def test_what_cannot_be_simulated_is_refused():
         jax.jit(lambda steps: rollout(rods, PARAMS, steps))(5)
     with pytest.raises(ParameterError, match="steps = -1"):
         rollout(rods, PARAMS, -1)
+    with pytest.raises(ParameterError, match="step = -1 is no plain whole number"):
+        rollout(rods, PARAMS, 5, step=-1)
+    with pytest.raises(ParameterError, match=r"343\.6 GB of memory for 5 rods.*Take at most"):
+        rollout(rods, PARAMS, 2**31 - 1, path=True)
     with pytest.raises(ParameterError, match="unequal shapes"):
         rollout(rods._replace(theta=rods.theta[:2]), PARAMS, 5)
     with pytest.raises(ParameterError, match="nan"):

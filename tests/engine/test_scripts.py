@@ -168,6 +168,9 @@ def test_files_that_are_none_are_refused(crowd, tmp_path):
     path = write(tmp_path / "run.gsd", [snapshot()])
     with pytest.raises(IndexError, match="1 frames, and no frame 1"):
         load_snapshot(path, 1)
+    save_checkpoint(tmp_path / "kept.bacsim", crowd.checkpoint())
+    with pytest.raises(IndexError, match=r"one state, and has no frame 1"):
+        load_snapshot(tmp_path / "kept.bacsim", 1)
     with pytest.raises(ParameterError, match="holds its own"):
         load_snapshot(path, params=PARAMS)
 
