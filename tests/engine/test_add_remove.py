@@ -157,10 +157,10 @@ def test_slow_rods_move_on_to_the_bit_while_others_come_and_go(driver):
     """What rounding left of their steps is theirs, not the list's or the array's."""
     setup = replace(driver.setup, rods=25)
     driver.rebuild(setup, SLOW, start=APART)
-    whole = driver.advance(3000)
+    whole = driver.advance(1200)
     assert (whole.pos[:20] != APART.pos[:20]).any(axis=1).all()
     driver.rebuild(setup, SLOW, start=APART)
-    for _ in range(100):
+    for _ in range(40):
         removed(driver, driver.ids[-3:])
         driver.advance(20)
         added(driver, APART.pos[-3:], APART.theta[-3:], 1.0)
@@ -173,11 +173,11 @@ def test_slow_rods_move_on_through_edits(driver, values):
     """To and fro between two boxes, or two lengths; the way is that of one quiet run."""
     driver.rebuild(replace(driver.setup, rods=25), SLOW, start=APART)
     for _ in range(20):
-        driver.advance(1000)
+        driver.advance(500)
         driver.set(**values)
         driver.set(space_size=110.0, length=4.0)
     end = driver.snapshot()
-    way = 20_000 * 1e-3 * 2e-4 / (2 * 4)
+    way = 10_000 * 1e-3 * 2e-4 / (2 * 4)
     heading = np.stack([np.cos(APART.theta), np.sin(APART.theta)], axis=1)
     gone = end.pos.astype(float) - APART.pos
     # A place near 85 is known to 4e-6, and scaled forty times.

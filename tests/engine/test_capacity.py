@@ -245,7 +245,7 @@ def test_a_long_range_in_a_dilute_box_has_the_room_of_the_mean_density(kernel):
     room = capacity_for(rods, params, "cpu", kernel)
     rng = np.random.default_rng(0)
     pos = rng.uniform(0, params.space_size, (rods, 2))
-    off = pos[:300, None] - pos[None]
+    off = pos[:100, None] - pos[None]
     off -= params.space_size * np.round(off / params.space_size)
     near = ((off**2).sum(-1) < (reach + params.length) ** 2).sum(1)
     assert near.max() < room.slots < 4 * near.max()
@@ -265,7 +265,7 @@ def test_a_crowd_has_room_as_far_as_sliders_reach_however_large_the_box(kernel, 
 
 
 def test_a_few_more_rods_fit_the_same_arrays():
-    sizes = {capacity_for(rods, Params(), "cpu", "neighbours").rods for rods in range(1025, 2049)}
+    sizes = {capacity_for(rods, Params(), "cpu", "neighbours").rods for rods in range(1025, 2049, 7)}
     assert len(sizes) == 4
 
 

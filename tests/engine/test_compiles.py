@@ -118,8 +118,8 @@ def test_starting_anew_with_as_many_rods_compiles_nothing(uncompiled):
     uncompiled.advance(2)
 
 
-def test_other_rods_or_another_kernel_compile_once_and_say_why(cold_compiles):
-    driver = Driver(Setup(rods=3, kernel="rowsum"), Params(space_size=30.0))
+def test_other_rods_or_another_kernel_compile_once_and_say_why(cold_compiles, quickly_compiled):
+    driver = Driver(Setup(rods=3, kernel="naive"), Params(space_size=30.0))
     first = driver.stats
     assert first.compiles == 1
     assert first.last.reason == "first start"
@@ -127,18 +127,18 @@ def test_other_rods_or_another_kernel_compile_once_and_say_why(cold_compiles):
     assert first.compile_seconds == pytest.approx(first.last.seconds)
 
     with compile_events() as seen:
-        driver.rebuild(setup=Setup(rods=64, kernel="rowsum"))
+        driver.rebuild(setup=Setup(rods=64, kernel="naive"))
     assert seen == []
     with compile_events() as seen:
-        driver.rebuild(setup=Setup(rods=65, kernel="rowsum"), params=Params(space_size=60.0))
+        driver.rebuild(setup=Setup(rods=65, kernel="naive"), params=Params(space_size=60.0))
     assert driver.stats.last.reason == "rods"
-    driver.rebuild(setup=Setup(rods=66, kernel="naive"))
+    driver.rebuild(setup=Setup(rods=66, kernel="neighbours"))
     done = driver.stats
     assert sum("backend_compile" in event for event in seen) == 1
     assert done.compiles == 3
     assert done.growths == 0
     assert done.last.reason == "kernel"
-    assert (done.kernel, done.rods) == ("naive", 66)
+    assert (done.kernel, done.rods) == ("neighbours", 66)
     for part in (done.trace_seconds, done.lower_seconds, done.backend_seconds):
         assert part > 0
     total = done.trace_seconds + done.lower_seconds + done.backend_seconds

@@ -211,6 +211,7 @@ def test_no_memory_for_lists_in_a_relaxation_leaves_no_trace(monkeypatch, kernel
         assert after[0] is before[0]
         assert after[1:] == before[1:]
         assert np.array_equal(driver.advance(20).rods, twin.advance(20).rods)
-        operation(driver)
-        of_one_mind(driver)
-        assert driver.stats.growths == 1
+        if kernel == "native":  # what JAX compiles for it takes seconds
+            operation(driver)
+            of_one_mind(driver)
+            assert driver.stats.growths == 1
