@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,13 @@ from engine.schema import ParameterError
 from engine.snapshot import CheckpointError, Start
 from engine.storage import checkpoint
 from engine.storage.errors import StorageError
+from tests.engine.programs import setup_for, shared_programs
 
 PARAMS = Params(space_size=50.0, D_r=0.1, F_prop=8.0)
 SETUPS = {
     "native": Setup(rods=300),
-    "lists of JAX": Setup(rods=300, native="off"),
-    "row sum": Setup(rods=40),
+    "lists of JAX": setup_for("neighbours", 50),
+    "row sum": setup_for("rowsum", 50),
 }
 
 
@@ -52,9 +54,11 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_kept_run_goes_on_with_the_same_bits(name: str, tmp_path: Path) -> None:
     if name == "native" and native().problem:
         pytest.skip(native().problem)
-    driver, path = a_run(SETUPS[name]), tmp_path / "run.bacsim"
-    checkpoint.save(path, driver.checkpoint(), "0.1", {})
-    again = Driver.resumed(checkpoint.load(path).checkpoint)
+    path, shared = tmp_path / "run.bacsim", nullcontext() if name == "native" else shared_programs()
+    with shared:
+        driver = a_run(SETUPS[name])
+        checkpoint.save(path, driver.checkpoint(), "0.1", {})
+        again = Driver.resumed(checkpoint.load(path).checkpoint)
     old, new = driver.advance(333), again.advance(333)
     np.testing.assert_array_equal(old.rods, new.rods)
     assert (old.step, old.time, old.observables) == (new.step, new.time, new.observables)

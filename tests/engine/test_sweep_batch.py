@@ -128,12 +128,13 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "kind_for", kind)
 
 
-def test_all_at_once_as_on_a_card(monkeypatch):
+def test_all_at_once_as_on_a_card(monkeypatch, request):
     """Bits are those that a system has alone in the same program; other programs round otherwise,
     so with native code it is compared before chaos sets in.
     """
     short = {"warm_up": 0.03, "every": 0.01, "samples": 2}
     other = jobs.run_job(a_job(time=short))
+    request.getfixturevalue("quickly_compiled")
     at_once(monkeypatch)
     fixed = {"rods": 64, "activity_thresh": 2.0, "kernel": "naive"}
     job = a_job(fixed=fixed, time=short)

@@ -15,7 +15,7 @@ import pytest
 
 from engine import step
 from engine.driver import Driver, SimulationError
-from engine.params import Params, Setup
+from engine.params import Params
 from engine.study.stages import (
     IDLE,
     STAGES,
@@ -26,12 +26,13 @@ from engine.study.stages import (
     stage_times,
 )
 from engine.study.trace import TraceError, read_events, trace
-from tests.engine.programs import setup_for
+from tests.engine.programs import setup_for, shared_programs
 
 
 @pytest.fixture(scope="module")
 def driver() -> Driver:
-    return Driver(setup_for("neighbours", 64), Params(space_size=32.0, D_r=0.01), seed=1)
+    with shared_programs():
+        return Driver(setup_for("neighbours", 64), Params(space_size=32.0, D_r=0.01), seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +105,9 @@ def test_a_second_trace_at_the_same_time_is_refused_plainly(driver, tmp_path):
 
 
 def test_a_simulation_that_stops_says_so_itself(tmp_path):
-    unstable = Driver(Setup(rods=64, kernel="naive"), Params(space_size=32.0, F_prop=1e6), seed=1)
+    with shared_programs():
+        params = Params(space_size=32.0, F_prop=1e6)
+        unstable = Driver(setup_for("naive", 64), params, seed=1)
     with pytest.raises(SimulationError):
         trace(unstable, tmp_path)
 
@@ -132,7 +135,7 @@ print(next(row["ms_a_step"] for row in rows if row["stage"] == "pair_sums") > 0)
 
 
 @pytest.mark.slow
-def test_stages_are_found_in_a_program_from_the_persistent_cache(tmp_path):
+def test_stages_are_found_in_a_program_from_the_persistent_cache(tmp_path, quick_processes):
     environment = os.environ | {
         "JAX_ENABLE_COMPILATION_CACHE": "true",
         "JAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache"),
