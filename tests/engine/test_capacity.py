@@ -265,7 +265,9 @@ def test_a_crowd_has_room_as_far_as_sliders_reach_however_large_the_box(kernel, 
 
 
 def test_a_few_more_rods_fit_the_same_arrays():
-    sizes = {capacity_for(rods, Params(), "cpu", "neighbours").rods for rods in range(1025, 2049, 7)}
+    sizes = {
+        capacity_for(rods, Params(), "cpu", "neighbours").rods for rods in range(1025, 2049, 7)
+    }
     assert len(sizes) == 4
 
 
