@@ -30,6 +30,9 @@ KERNEL_NAMES = tuple(
     name for name in sorted(KERNELS) if name != "native" or library.native().target
 )
 
+# A step is compiled without most optimizations of the machine's code, which takes half the time.
+# Sums are compiled with them, and so are the steps of a Driver, which have tests of their own.
+QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 # Places without a rod, which every kernel must leave alone.
 SPARE = 3
 STEP_SIZE = 104
@@ -176,7 +179,7 @@ def _step(kernel: str, laws: Laws):
         state, no_limit = listed(state, params, kernel), jnp.float32(jnp.inf)
         return one_timestep(state, params, KERNELS[kernel], no_limit)
 
-    return jax.jit(step)
+    return jax.jit(step, compiler_options=QUICKLY)
 
 
 @functools.cache

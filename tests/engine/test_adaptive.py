@@ -24,7 +24,9 @@ def driver_for(kernel: str, time_step: str = "adaptive") -> Driver:
 
 
 @pytest.mark.parametrize("kernel", CODES)
-def test_no_tip_goes_farther_than_a_tenth_of_a_width_and_time_is_the_sum_of_all_steps(kernel):
+def test_no_tip_goes_farther_than_a_tenth_of_a_width_and_time_is_the_sum_of_all_steps(
+    kernel, quickly_compiled
+):
     driver = driver_for(kernel)
     times, total, before = [], 0.0, driver.snapshot()
     for _ in range(60):
@@ -45,7 +47,7 @@ def test_no_tip_goes_farther_than_a_tenth_of_a_width_and_time_is_the_sum_of_all_
 
 
 @pytest.mark.parametrize("kernel", CODES)
-def test_bits_and_time_do_not_depend_on_K_nor_on_a_checkpoint(kernel):
+def test_bits_and_time_do_not_depend_on_K_nor_on_a_checkpoint(kernel, quickly_compiled):
     driver = driver_for(kernel)
     driver.advance(7)
     kept = driver.checkpoint()

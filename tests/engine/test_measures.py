@@ -83,7 +83,7 @@ def agree(found, rods: Rods, given: Params) -> None:
 
 @CODE
 @pytest.mark.parametrize("phi", [0.05, 0.4, 0.9])
-def test_random_rods(code, phi):
+def test_random_rods(code, phi, quickly_compiled):
     area = 2 * 0.5 * 4.0 + math.pi * 0.25
     values = defaults(
         space_size=math.sqrt(60 * area / phi), F_prop=8.0, T_prop=1.0, w_d=-2.0, w_a=3.0
@@ -170,7 +170,7 @@ def test_rods_without_stiffness_still_overlap(code):
 
 
 @CODE
-def test_a_list_that_is_too_short_grows(code):
+def test_a_list_that_is_too_short_grows(code, quickly_compiled):
     """Sixty rods on one spot have more neighbours than the arrays have room for."""
     values = defaults(space_size=40.0)
     rng = np.random.default_rng(2)
@@ -278,7 +278,7 @@ def test_a_snapshot_carries_no_measures_by_itself(crowd):
     assert crowd.advance(2).measures == {}
 
 
-def test_memory_grows_with_the_number_of_rods(monkeypatch):
+def test_memory_grows_with_the_number_of_rods(monkeypatch, quickly_compiled):
     """No array of a pair of every two rods: at 4,096 of them one alone would take 64 MiB."""
     measuring = Meter(CODES[0], threads=1)
     monkeypatch.setattr("engine.measures.capacity_for", capacity_for)

@@ -42,11 +42,9 @@ def test_rowsum_memory_grows_with_the_number_of_rods_not_with_its_square():
     assert large <= limit * MIB
 
 
-def test_naive_memory_grows_sixteenfold():
+def test_naive_memory_is_that_of_all_pairs():
     """The measured "before": N x N arrays, at least one float32 a pair."""
-    small, large = reserved("naive", 1024), reserved("naive", 4096)
-    assert 12 < large / small < 18
-    assert large > 4 * 4096**2
+    assert reserved("naive", 4096) > 4 * 4096**2
 
 
 @pytest.mark.parametrize("kernel", ["neighbours", "native"])

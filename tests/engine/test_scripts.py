@@ -125,8 +125,8 @@ def test_a_run_begins_with_a_frame_or_a_checkpoint(crowd, tmp_path):
     assert resumed.advance(5).rods.tobytes() == end.rods.tobytes()
 
 
-def test_a_run_and_a_rollout_that_begin_with_a_state_follow_its_laws(tmp_path):
-    setup = Setup(rods=60, kernel="rowsum", drag="anisotropic", boundary="walls")
+def test_a_run_and_a_rollout_that_begin_with_a_state_follow_its_laws(tmp_path, quickly_compiled):
+    setup = Setup(rods=70, kernel="neighbours", drag="anisotropic", boundary="walls")
     driver = Driver(setup, Params(space_size=30.0, dt=0.002), seed=2)
     begin = driver.advance(50)
     save_checkpoint(tmp_path / "run.bacsim", driver.checkpoint())
