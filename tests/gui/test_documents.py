@@ -19,7 +19,7 @@ from engine.storage.errors import StorageError
 from engine.storage.trajectory import TrajectoryWriter
 from tests.gui.events import until
 
-RUN = load_preset("swarming", rods=60)
+RUN = load_preset("swarming", rods=64)
 
 
 @pytest.fixture(scope="module")

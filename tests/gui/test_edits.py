@@ -22,7 +22,7 @@ PARAMS = Params(space_size=40.0, tau_a=3.0)
 
 @pytest.fixture(scope="module")
 def driver() -> Driver:
-    return Driver(Setup(rods=60), PARAMS, seed=2)
+    return Driver(Setup(rods=64), PARAMS, seed=2)
 
 
 def rods(*rows: tuple[float, float, float]) -> Snapshot:
@@ -87,7 +87,7 @@ def test_edits_are_part_of_a_timeline_and_replayed_with_the_same_bits(
     driver: Driver, tmp_path: Path
 ) -> None:
     begun = [Obstacle(30.0, 30.0, radius=3.0)]
-    driver.rebuild(Setup(rods=60), PARAMS, 2, obstacles=begun)
+    driver.rebuild(Setup(rods=64), PARAMS, 2, obstacles=begun)
     kept = Timeline(Head.of(driver))
     path = tmp_path / "a.timeline"
     file = kept.keep(path)
@@ -115,7 +115,7 @@ def test_edits_are_part_of_a_timeline_and_replayed_with_the_same_bits(
 
 
 def test_a_timeline_whose_edit_does_not_fit_the_run_is_told(driver: Driver) -> None:
-    driver.rebuild(Setup(rods=60), PARAMS, 2, obstacles=())
+    driver.rebuild(Setup(rods=64), PARAMS, 2, obstacles=())
     wrong = Timeline(Head.of(driver), [timeline.Event(3, "remove", [4000])])
     with pytest.raises(timeline.TimelineError, match=r"step 3.*no rods"):
         list(replay.play(wrong, driver, lambda _: None))
@@ -140,7 +140,7 @@ def test_edits_that_cannot_be_are_refused(kind: str, value: object) -> None:
 
 
 def test_a_trajectory_holds_obstacles(driver: Driver, tmp_path: Path) -> None:
-    driver.rebuild(Setup(rods=60), PARAMS, 2, obstacles=())
+    driver.rebuild(Setup(rods=64), PARAMS, 2, obstacles=())
     path, two = (
         tmp_path / "a.gsd",
         [Obstacle(5.0, 6.0, 7.0, 8.0, 1.0), Obstacle(1.0, 1.0, radius=2.0)],

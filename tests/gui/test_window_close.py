@@ -9,16 +9,22 @@ from bacsim_gui import theme
 from bacsim_gui.presets import load_preset
 from bacsim_gui.window import Window
 from tests.gui.conftest import decoded
-from tests.gui.events import live, until
+from tests.gui.events import until
+from tests.gui.windows import RODS
 
 pytestmark = pytest.mark.gl
 
 
 @pytest.fixture
-def window(qapp, tmp_path):
+def rods():
+    """As many as the windows of other tests have, whose program they compile too."""
+    return RODS
+
+
+@pytest.fixture
+def window(qapp, tmp_path, rods):
     theme.apply(qapp)
-    run = load_preset("dilute", rods=60)
-    made = Window(run, "dilute", movie_folder=tmp_path)
+    made = Window(load_preset("swarming", rods=rods), "swarming", movie_folder=tmp_path)
     made.resize(950, 650)
     made.show()
     yield made
@@ -32,10 +38,11 @@ def closes(window):
     return not window.engine.is_alive() and "engine" not in [t.name for t in threading.enumerate()]
 
 
+# So few have no lists, and what sums over all of them compiles for seconds.
+@pytest.mark.parametrize("rods", [60])
 def test_closing_while_it_compiles(cold_compiles, window):
     until(lambda: window.engine.status.phase == "compiling")
-    live(0.3)
-    assert "compiling" in window.waiting.text()
+    until(lambda: "compiling" in window.waiting.text())
     window.close()
     # It stays to say what it waits for.
     assert window.isVisible()
