@@ -28,6 +28,14 @@ def difference(
     return delta - space_size * np.round(delta / space_size)
 
 
+def side_apart(space_size: float, boundary: str) -> float:
+    """The side of a periodic box in which rods are as far apart as they are here, l.
+
+    Within walls it is twice that of the box: then nothing is near across an edge.
+    """
+    return space_size if boundary == PERIODIC else 2 * space_size
+
+
 def place_in(x: float, y: float, space_size: float, boundary: str) -> tuple[float, float]:
     """The place of the box that (x, y) stands for: across its edges, or the nearest within walls.
 

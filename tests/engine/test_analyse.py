@@ -294,11 +294,56 @@ def test_numbers_are_rounded_by_their_errors():
     assert told(1e-12, 2e-14) == ("1.0000e-12", "2.0e-14")
 
 
-def test_a_box_with_walls_is_refused(tmp_path):
+@pytest.mark.parametrize("boundary", ["periodic", "walls", "circle"])
+def test_only_in_a_periodic_box_are_rods_near_across_an_edge(tmp_path, boundary):
+    side, up, frames = PARAMS.space_size, math.pi / 2, []
+    for k in range(20):
+        # Two upright rods at either side, one that goes from side to side, one by itself.
+        far = 58.0 if k % 2 else 2.0
+        rods = np.array([[0.3, 30, up, 1], [side - 0.3, 30, up, 1], [far, 22, 0, 1],
+                         [30, 30, 0, 0]], np.float32)  # fmt: skip
+        laws = replace(GIVEN, boundary=boundary)
+        frames.append(Snapshot(rods, 50 * k, k * GAP, PARAMS, {}, laws=laws))
+    results = analysed(write(tmp_path / "run.gsd", frames))
+    mean = {name: one.mean for name, one in results.averages.items()}
+    across = boundary == "periodic"
+    assert mean["largest_overlap"] == pytest.approx(0.4 if across else 0, abs=1e-5)
+    assert mean["cluster_size"] == (1.5 if across else 1)
+    assert mean["neighbours"] == (0.5 if across else 0)
+    assert results.curves["msd"].y[0] == pytest.approx((4 if across else 56) ** 2 / 4)
+    names = drawn(results, tmp_path)
+    report.write_report(results, tmp_path, {}, names)
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    needs_edges = {"pair_correlation", "fluctuations", "spectrum", "field"}
+    assert ("Within walls there is no" in text) == (not across)
+    assert ("Fields are means" in text) == across
+    assert (set(names) & needs_edges == needs_edges) == across
+    assert across or not set(names) & needs_edges
+    assert across == ("enstrophy" in mean)
+
+
+def test_velocities_within_walls_are_compared_as_far_as_the_box_is_wide(tmp_path):
     walled = replace(GIVEN, boundary="walls")
-    frames = [replace(one, laws=walled) for one in swimmers(5)]
-    with (
-        Trajectory(write(tmp_path / "run.gsd", frames)) as trajectory,
-        pytest.raises(AnalysisError, match="boundary = walls"),
-    ):
-        choose(trajectory)
+    frames = [replace(one, laws=walled) for one in swimmers(6)]
+    results = analysed(write(tmp_path / "run.gsd", frames))
+    curve, width = results.curves["velocity_correlation"], 2 * PARAMS.radius
+    assert curve.x[-1] == pytest.approx(PARAMS.space_size, abs=width)
+    # Against each pair one by one: places are rounded to half a ring.
+    sums = np.zeros(len(curve.x))
+    counts = np.zeros(len(curve.x))
+    for one in frames:
+        v, pos = velocities(one), np.float64(one.pos)
+        i, j = np.triu_indices(N, 1)
+        ring = (np.hypot(*(pos[i] - pos[j]).T) / (curve.x[1] - curve.x[0])).astype(int)
+        near = ring < len(sums)
+        alike = (v[i] * v[j]).sum(1) / (v * v).sum(1).mean()
+        sums += np.bincount(ring[near], alike[near], len(sums))
+        counts += np.bincount(ring[near], minlength=len(sums))
+
+    def coarsely(values: np.ndarray) -> np.ndarray:
+        # Ten rings at a time, of those that hold many pairs.
+        return values[10:50].reshape(4, 10).sum(1)
+
+    np.testing.assert_allclose(
+        coarsely(curve.y * counts) / coarsely(counts), coarsely(sums) / coarsely(counts), atol=0.02
+    )

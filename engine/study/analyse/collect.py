@@ -22,6 +22,11 @@ from engine.study.blocking import Average, average
 
 # Blocks of time from whose scatter the errors of curves follow.
 BLOCKS = 8
+_WITHIN_WALLS = (
+    "Within walls there is no pair correlation, no number fluctuation, no energy spectrum, no "
+    "enstrophy and no density of defects: those take the box to be periodic. The local packing "
+    "fraction takes what lies beyond a wall for empty."
+)
 # Paths are told by places only while rods stay well below half the box between two frames.
 _FARTHEST = 0.4
 
@@ -119,11 +124,11 @@ def analyse(
     `StorageError` for a frame that is damaged.
     """
     whole = trajectory.one_rod_in == 1
-    scales = Scales.of(span.params) if whole else None
+    scales = Scales.of(span.params, span.side) if whole else None
     names = tuple(QUANTITIES) if whole else RECORDED
     series = {name: np.full(len(span.frames), math.nan) for name in names}
     blocks, notes = _Blocks(), list(span.notes)
-    motion = Motion(span.params.space_size, len(span.frames) // 2) if span.even else None
+    motion = Motion(span.side, len(span.frames) // 2) if span.even else None
     missing: dict[str, str] = {}
     last, velocity = None, None
     for k, at in enumerate(span.frames):
@@ -132,7 +137,7 @@ def analyse(
         block = k * BLOCKS // len(span.frames)
         if scales is not None and last.n:
             velocity = np.asarray(velocities(last), np.float64)
-            one = measured(last, scales, velocity)
+            one = measured(last, scales, velocity, span.side)
         else:
             one, velocity = recorded(last), None
         if "clusters" in one.arrays:
@@ -148,6 +153,8 @@ def analyse(
     assert last is not None
     notes += [f"Not known: {text}" for text in dict.fromkeys(missing.values())]
     notes += _motion_notes(motion, span)
+    if scales is not None and not span.laws.periodic:
+        notes.append(_WITHIN_WALLS)
     known = {name: values for name, values in series.items() if np.isfinite(values).any()}
     if not known:
         raise AnalysisError(f"{trajectory.path} holds no rod in any of the frames looked at.")
@@ -183,8 +190,8 @@ def _motion_notes(motion: Motion | None, span: Span) -> list[str]:
             "Frames are not equally far apart in time, so there is no mean square displacement and "
             "no autocorrelation."
         ]
-    side = span.params.space_size
-    if motion.farthest > _FARTHEST * side:
+    side = span.side
+    if span.laws.periodic and motion.farthest > _FARTHEST * side:
         return [
             f"A rod seems to go {motion.farthest:.3g} l between two frames in a box of {side:g} l: "
             "paths, and so the mean square displacement, are not to be trusted. Record more often."
@@ -195,7 +202,7 @@ def _motion_notes(motion: Motion | None, span: Span) -> list[str]:
 def _curves(
     blocks: _Blocks, scales: Scales | None, span: Span
 ) -> tuple[dict[str, Curve], Exponent | None]:
-    curves, side = {}, span.params.space_size
+    curves = {}
     for name in ("msd", "orientation"):
         if name in blocks:
             y = blocks.mean(name)
@@ -210,8 +217,8 @@ def _curves(
     rings = np.linspace(0, scales.pair_reach, scales.rings + 1)
     steps = {
         "pair_correlation": (rings[1:] + rings[:-1]) / 2,
-        "velocity_correlation": correlation.ring_middles(side, scales.width),
-        "energy_spectrum": fields.wave_numbers(side, scales.smoothing.cells),
+        "velocity_correlation": correlation.ring_middles(span.side, scales.width),
+        "energy_spectrum": fields.wave_numbers(span.side, scales.smoothing.cells),
     }
     for name, x in steps.items():
         if name in blocks:

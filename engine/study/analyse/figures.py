@@ -353,5 +353,8 @@ _FIGURES: dict[str, tuple[Callable[[Results], bool], Draw]] = {
     "spectrum": (_has("energy_spectrum"), _spectrum),
     "msd": (_has("msd"), _msd),
     "orientation": (_has("orientation"), _orientation),
-    "field": (lambda results: results.velocity is not None, _field),
+    "field": (
+        lambda results: results.velocity is not None and results.span.laws.periodic,
+        _field,
+    ),
 }

@@ -34,9 +34,9 @@ class Scales:
     rings: int
 
     @classmethod
-    def of(cls, params: Params) -> "Scales":
-        """Fields over a body length, as the window's; g(r) over three of them."""
-        width, side = 2 * params.radius, params.space_size
+    def of(cls, params: Params, side: float) -> "Scales":
+        """Those in a box of `side`: a body length for fields, as the window's, three for g(r)."""
+        width = 2 * params.radius
         body = params.length + width
         reach = min(_PAIR_REACH * body, side / 2)
         return cls(
@@ -62,14 +62,22 @@ def recorded(snapshot: Snapshot) -> Measured:
     return Measured({name: snapshot.observables.get(name, math.nan) for name in RECORDED})
 
 
-def measured(snapshot: Snapshot, scales: Scales, velocity: np.ndarray) -> Measured:
-    """All quantities of a frame that holds all rods, one at least; `velocity` (N, 2) is theirs."""
+def measured(snapshot: Snapshot, scales: Scales, velocity: np.ndarray, side: float) -> Measured:
+    """All quantities of a frame that holds all rods, one at least; `velocity` (N, 2) is theirs.
+
+    `side` is that of the periodic box that they are taken to be in (`Span.side`). Within walls only
+    what pairs of rods tell is known.
+    """
     found = Measured()
     doubles = snapshot.rods.astype(np.float64)
     rods = Rods(
-        doubles[:, :2], doubles[:, 2], doubles[:, 3], velocity.astype(np.float64), snapshot.laws
-    )
-    for part in (_order, _contacts, _near, _clusters, _pairs, _counts, _flow, _defects):
+        doubles[:, :2], doubles[:, 2], doubles[:, 3], velocity.astype(np.float64), snapshot.laws,
+        side,
+    )  # fmt: skip
+    parts = [_order, _contacts, _near, _clusters, _alike]
+    if snapshot.laws.periodic:
+        parts += [_pairs, _counts, _flow, _defects]
+    for part in parts:
         try:
             part(rods, snapshot.params, scales, found)
         except ObservableError as problem:
@@ -86,10 +94,11 @@ class Rods:
     activity: np.ndarray
     velocity: np.ndarray
     laws: Laws
+    side: float
 
 
 def _order(rods: Rods, params: Params, _scales: Scales, found: Measured) -> None:
-    psi = order.hexatic(rods.pos, params.space_size)
+    psi = order.hexatic(rods.pos, rods.side)
     found.numbers |= {
         "polar_order": order.polar_order(rods.theta),
         "nematic_order": order.nematic_order(rods.theta),
@@ -104,7 +113,7 @@ def _order(rods: Rods, params: Params, _scales: Scales, found: Measured) -> None
 
 
 def _contacts(rods: Rods, params: Params, _scales: Scales, found: Measured) -> None:
-    seen = pairs.contacts(rods.pos, rods.theta, params.space_size, params.length, params.radius)
+    seen = pairs.contacts(rods.pos, rods.theta, rods.side, params.length, params.radius)
     found.numbers |= {
         "mean_overlap": seen.mean_overlap, "largest_overlap": seen.largest_overlap,
         "crossed_pairs": seen.crossed,
@@ -112,18 +121,14 @@ def _contacts(rods: Rods, params: Params, _scales: Scales, found: Measured) -> N
 
 
 def _near(rods: Rods, params: Params, scales: Scales, found: Measured) -> None:
-    sensed = density.sensed(
-        rods.pos, rods.theta, params.space_size, params.length, params.sensing_range
-    )
+    sensed = density.sensed(rods.pos, rods.theta, rods.side, params.length, params.sensing_range)
     found.numbers["neighbours"] = order.mean(np.asarray(sensed, np.float64))
-    around = density.local_density(rods.pos, params.space_size, scales.body)
+    around = density.local_density(rods.pos, rods.side, scales.body)
     found.numbers["local_packing"] = order.mean(around) * schema.rod_area(params)
 
 
 def _clusters(rods: Rods, params: Params, _scales: Scales, found: Measured) -> None:
-    label = clusters.cluster_labels(
-        rods.pos, rods.theta, params.space_size, params.length, params.radius
-    )
+    label = clusters.cluster_labels(rods.pos, rods.theta, rods.side, params.length, params.radius)
     sizes = clusters.cluster_sizes(label)
     found.numbers["cluster_size"] = clusters.weighted_mean_size(sizes)
     found.numbers["largest_cluster"] = float(sizes.max()) / len(rods.pos)
@@ -131,27 +136,29 @@ def _clusters(rods: Rods, params: Params, _scales: Scales, found: Measured) -> N
     found.arrays["clusters"] = number * np.arange(len(number)) / len(rods.pos)
 
 
-def _pairs(rods: Rods, params: Params, scales: Scales, found: Measured) -> None:
+def _alike(rods: Rods, _params: Params, scales: Scales, found: Measured) -> None:
+    seen = correlation.velocity_correlation(rods.pos, rods.velocity, rods.side, scales.width)
+    found.numbers["velocity_length"] = correlation.correlation_length(seen)
+    found.arrays["velocity_correlation"] = seen.value
+
+
+def _pairs(rods: Rods, _params: Params, scales: Scales, found: Measured) -> None:
     found.arrays["pair_correlation"] = correlation.pair_correlation(
-        rods.pos, params.space_size, scales.pair_reach, scales.rings
+        rods.pos, rods.side, scales.pair_reach, scales.rings
     ).value
 
 
-def _counts(rods: Rods, params: Params, scales: Scales, found: Measured) -> None:
-    seen = density.counts(rods.pos, params.space_size, scales.parts)
+def _counts(rods: Rods, _params: Params, scales: Scales, found: Measured) -> None:
+    seen = density.counts(rods.pos, rods.side, scales.parts)
     found.arrays["number_mean"], found.arrays["number_square"] = seen.mean, seen.square
 
 
-def _flow(rods: Rods, params: Params, scales: Scales, found: Measured) -> None:
-    side = params.space_size
-    seen = correlation.velocity_correlation(rods.pos, rods.velocity, side, scales.width)
-    found.numbers["velocity_length"] = correlation.correlation_length(seen)
-    u = fields.velocity_field(rods.pos, rods.velocity, side, scales.smoothing)
-    found.numbers["enstrophy"] = fields.enstrophy(fields.vorticity(u, side))
-    found.arrays["velocity_correlation"] = seen.value
-    found.arrays["energy_spectrum"] = fields.energy_spectrum(u, side).energy
+def _flow(rods: Rods, _params: Params, scales: Scales, found: Measured) -> None:
+    u = fields.velocity_field(rods.pos, rods.velocity, rods.side, scales.smoothing)
+    found.numbers["enstrophy"] = fields.enstrophy(fields.vorticity(u, rods.side))
+    found.arrays["energy_spectrum"] = fields.energy_spectrum(u, rods.side).energy
 
 
-def _defects(rods: Rods, params: Params, scales: Scales, found: Measured) -> None:
-    seen = defects.defects(rods.pos, rods.theta, params.space_size, scales.smoothing)
-    found.numbers["defects"] = float((seen.rods >= NEAR_DEFECT).sum()) / params.space_size**2
+def _defects(rods: Rods, _params: Params, scales: Scales, found: Measured) -> None:
+    seen = defects.defects(rods.pos, rods.theta, rods.side, scales.smoothing)
+    found.numbers["defects"] = float((seen.rods >= NEAR_DEFECT).sum()) / rods.side**2

@@ -125,7 +125,7 @@ def _lines(results: Results, about: Mapping[str, str], figures: Sequence[str]) -
     yield f"\nErrors of curves come from the scatter of {BLOCKS} blocks of time, each "
     yield f"{(span.times[-1] - span.times[0]) / BLOCKS:.4g} t long. They hold where blocks are"
     yield "longer than what the curve remembers."
-    if results.scales is not None:
+    if results.scales is not None and "enstrophy" in results.averages:
         yield "Fields are means by a Gaussian of standard deviation σ = "
         yield f"{results.scales.smoothing.sigma:.4g} l on {results.scales.smoothing.cells}² cells."
     yield "\n## Parameters\n"

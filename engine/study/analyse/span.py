@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from engine.boundary import side_apart
 from engine.obstacle import Obstacle
 from engine.params import Laws, Params
 from engine.schema import PARAM_FIELDS
@@ -46,6 +47,11 @@ class Span:
     notes: tuple[str, ...]
 
     @property
+    def side(self) -> float:
+        """The side of the periodic box that rods are taken to be in, l."""
+        return side_apart(self.params.space_size, self.laws.boundary)
+
+    @property
     def spacing(self) -> float:
         """The time between most neighbouring frames, t."""
         return float(np.median(np.diff(self.times)))
@@ -74,11 +80,6 @@ def choose(
             raise AnalysisError(
                 f"Frame {at} of {trajectory.path} is damaged: its time is {one.time}."
             )
-    if not trajectory.laws.periodic:
-        raise AnalysisError(
-            f"{trajectory.path} is of a box with boundary = {trajectory.laws.boundary}, and the "
-            "observables take the box to be periodic. Analyse a run with boundary = periodic."
-        )
     inside = [at for at, one in enumerate(moments) if first <= one.time <= last]
     if not inside:
         raise AnalysisError(

@@ -122,7 +122,9 @@ class _Running:
             rods = np.asarray(ran.rods) if rods is None else rods
             for at, system in enumerate(self.systems):
                 if not self.failed[at]:
-                    found[at, k] = of_rods(rods[at, : system.setup.rods], system.params)
+                    found[at, k] = of_rods(
+                        rods[at, : system.setup.rods], system.setup, system.params
+                    )
         found[[bool(why) for why in self.failed]] = math.nan
         return found
 
