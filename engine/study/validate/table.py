@@ -118,8 +118,9 @@ CHECKS = (
         "Zhang 2010, as bands", "states.number_fluctuations",
     ),
     Check(
-        "clusters", "clusters appear above κ = C/φ − 1, C ≈ 1.46: at φ = 0.24 for κ = 5",
-        "Peruani 2006, as bands", "states.clusters",
+        "clusters", "clusters appear above κ = C/φ − 1, C ≈ 1.46: at φ = 0.24 for κ = 5; "
+        "there p(m) ∝ m^−γ, γ = 0.8 to 1.5", "Peruani 2006; Peruani & Bär 2013, as bands",
+        "states.clusters",
     ),
     Check(
         "states", "disordered, swarming, turbulent, laning, jammed by aspect ratio and φ",
