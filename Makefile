@@ -39,7 +39,8 @@ sanitize:
 	$(BIN)/cmake --build build/sanitize
 	BACSIM_NATIVE=$(CURDIR)/build/sanitize/bacsim_native.so ASAN_OPTIONS=detect_leaks=0 \
 		LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" \
-		$(BIN)/python -m pytest --no-xvfb -s tests/engine/test_native.py $(ARGS)
+		$(BIN)/python -m pytest --no-xvfb -s $(addprefix tests/engine/test_,native.py laws.py walls.py \
+		obstacles.py adaptive.py) $(ARGS)
 
 # Try an NVIDIA card again, after its driver or anything else about it has changed.
 gpu:
