@@ -90,10 +90,13 @@ def rollout(
         in which a rod would move by more than a body width, which a Driver refuses, all is NaN.
 
     Raises:
-        ParameterError: a kernel that cannot be differentiated, a number of steps that is no plain
-            number, a path that would not fit into memory, and, as far as values are known yet,
-            whatever a Driver would refuse.
+        ParameterError: a state, params or setup of another kind, a kernel that cannot be
+            differentiated, a number of steps that is no plain number, a path that would not fit
+            into memory, and, as far as values are known yet, whatever a Driver would refuse.
     """
+    _require("state", state, (Rods, Snapshot, Start))
+    _require("params", params, (Params,))
+    _require("setup", setup, (Setup, type(None)))
     if setup is None:
         laws = state.laws if isinstance(state, Snapshot) else GIVEN
         setup = Setup(**dataclasses.asdict(laws))
@@ -171,6 +174,15 @@ def _rolled(
         pos, theta, _, activity, *_ = last
         return Rods(pos, theta, activity)
     return jax.tree.map(lambda a, rest: jnp.concatenate([a[None], rest]), rods, passed)
+
+
+def _require(name: str, value: object, kinds: tuple[type, ...]) -> None:
+    if not isinstance(value, kinds):
+        known = [kind.__name__ for kind in kinds if kind is not type(None)]
+        raise ParameterError(
+            name, type(value).__name__, "is of a kind that is not known",
+            f"Give {' or '.join(known)}, from engine.",
+        )  # fmt: skip
 
 
 def _whole(name: str, value: SupportsIndex, below: int) -> int:

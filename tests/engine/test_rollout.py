@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine import Obstacle, ParameterError, Params, Rods, Setup, Start, rollout
-from engine.differentiable import BACKWARDS
+from engine.differentiable import BACKWARDS, _require
 from engine.interaction import Rod, single_pair_interaction
 from engine.params import Physics
 from tests.oracle import reference
@@ -203,3 +203,10 @@ def test_what_cannot_be_simulated_is_refused():
         rollout(rods._replace(theta=rods.theta * np.nan), PARAMS, 5)
     with pytest.raises(ParameterError, match="space_size"):
         rollout(rods, replace(PARAMS, length=12.0), 5)
+
+
+@pytest.mark.parametrize("value", [{"space_size": 30.0}, (1, 2, 3), None])
+def test_another_kind_of_parameters_is_refused(value):
+    # Not by `rollout` itself, whose types are checked in tests before it can tell.
+    with pytest.raises(ParameterError, match=f"params = .{type(value).__name__}. .*Give Params"):
+        _require("params", value, (Params,))
