@@ -151,6 +151,10 @@ def test_no_seed_comes_twice():
         ),
         ({"diagram": {"show": "polar_order"}}, ("show = 'polar_order'", "list of names")),
         ({"seeds": 10_000, "grid": {"w_a": {"from": 0, "to": 1, "points": 999}}}, ("too many",)),
+        (
+            {"grid": {name: {"from": 1, "to": 2, "points": 10**6} for name in ("k_cc", "gamma")}},
+            ("grid = 1000000000000", "points are too many"),
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_with_name_value_and_remedy(changes, words):

@@ -166,14 +166,22 @@ def _gridded(
     if not grid:
         raise ParameterError("grid", {}, "is empty", "Give at least one name with its values.")
     names = tuple(grid)
-    values = tuple(_values(name, grid[name]) for name in names)
-    if math.prod(map(len, values)) > MOST_SYSTEMS:
+    # Before any value is looked at, which takes time where they are many.
+    if (count := math.prod(map(_asked, grid.values()))) > MOST_SYSTEMS:
         raise ParameterError(
-            "grid", math.prod(map(len, values)), "points are too many",
-            f"Take at most {MOST_SYSTEMS:,}.",
-        )  # fmt: skip
+            "grid", count, "points are too many", f"Take at most {MOST_SYSTEMS:,}."
+        )
+    values = tuple(_values(name, grid[name]) for name in names)
     points = [dict(zip(names, chosen, strict=True)) for chosen in itertools.product(*values)]
     return names, values, tuple(points)
+
+
+def _asked(given: Any) -> int:
+    """How many values of an axis are asked for, as far as that can be told; else 1."""
+    count = given.get("points") if isinstance(given, Mapping) else None
+    if isinstance(count, int):
+        return max(1, count)
+    return max(1, len(given)) if isinstance(given, list) else 1
 
 
 def _values(name: str, given: Any) -> tuple[Value, ...]:
