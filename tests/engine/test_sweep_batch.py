@@ -57,6 +57,34 @@ def test_a_system_has_the_bits_that_a_driver_gives_it(done):
         assert done.device == driver.stats.device
 
 
+def test_steps_of_adaptive_length_are_taken_until_a_sample_is_due(monkeypatch):
+    fast = {"rods": 64, "time_step": "adaptive", "F_prop": 600.0, "k_cc": 400.0, "dt": 0.002}
+    points = [{"packing_fraction": 0.2, "D_r": 0.01}, {"packing_fraction": 0.5, "D_r": 0.02}]
+    job = a_job(points=points, fixed=fast)
+    seen: list[np.ndarray] = []
+    real = jobs._Running.observe
+
+    def observe(running: jobs._Running) -> np.ndarray:
+        assert running.report is not None
+        seen.append(running.report.elapsed[:2].sum(axis=1))
+        return real(running)
+
+    monkeypatch.setattr(jobs._Running, "observe", observe)
+    done = jobs.run_job(job)
+    assert done.failed == ("", "")
+    np.testing.assert_allclose(np.transpose(seen), [job.times.all[1:]] * 2, atol=0.0011)
+    for at, system in enumerate(job.systems):
+        driver = Driver(system.setup, system.params, seed=system.seed, threads=1)
+        took = [driver.advance(1)]
+        while took[-1].time < job.times.all[-1]:
+            took.append(driver.advance(1))
+        assert len(took) > 1.2 * system.steps(job.times)[-1]
+        for k, time in enumerate(job.times.all[1:]):
+            due = next(one for one in took if time - one.time < system.params.dt / 2)
+            expected = [due.observables[name] for name in OBSERVE]
+            assert expected == done.values[at, k].tolist()
+
+
 def test_a_system_has_the_same_bits_alone_and_in_other_company(done):
     for at in range(3):
         single = jobs.run_job(alone(a_job(), at))

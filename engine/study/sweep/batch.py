@@ -98,22 +98,22 @@ class Batch:
         """Take so many steps of each system, or as many as can be trusted, and wait for them."""
         packed, limit = self._packed(params), self._filled(most_move, np.float32)
         left = self._filled(steps, np.int32, padding=0)
-        done, merged, rods = np.zeros_like(left), None, None
+        done, told, rods = np.zeros_like(left), None, None
         while True:
             program = self._program()
             self._states, report = program(self._states, packed, left, limit)
             rods = report.rods
             small = jax.device_get(report._replace(rods=()))
             done = done + small.steps_done
-            merged = small if merged is None else _merged(left > 0, small, merged)
-            merged = merged._replace(steps_done=done)
+            told = small if told is None else merged(left > 0, small, told)
+            told = told._replace(steps_done=done)
             unfit = _unfit(small)
             if not unfit.any():
-                return Ran(merged, rods, {})
+                return Ran(told, rods, {})
             try:
                 self._grow(small, unfit)
             except ParameterError as problem:
-                return Ran(merged, rods, {int(at): str(problem) for at in np.flatnonzero(unfit)})
+                return Ran(told, rods, {int(at): str(problem) for at in np.flatnonzero(unfit)})
             left = np.where(unfit, self._filled(steps, np.int32, padding=0) - done, 0)
 
     def _filled(self, values: Sequence[Any], of: type, padding: float | None = None) -> np.ndarray:
@@ -187,7 +187,7 @@ def _unfit(report: Report) -> Bool[np.ndarray, "batch"]:
     return ~np.asarray(report.neighbours.fits)
 
 
-def _merged(active: Bool[np.ndarray, "batch"], new: Report, old: Report) -> Report:
+def merged(active: Bool[np.ndarray, "batch"], new: Report, old: Report) -> Report:
     """`new` where a system had steps to take, `old` where it had not."""
 
     def chosen(a: np.ndarray, b: np.ndarray) -> np.ndarray:

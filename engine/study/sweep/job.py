@@ -4,6 +4,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float64
@@ -14,8 +15,8 @@ from engine.program import device_name
 from engine.schema import quiet
 from engine.snapshot import Start
 from engine.state import on_host, random_start, remainders, start_activity
-from engine.step import RELAX_MOVE
-from engine.study.sweep.batch import Batch, Ran, kind_for
+from engine.step import RELAX_MOVE, Report
+from engine.study.sweep.batch import Batch, Ran, kind_for, merged
 from engine.study.sweep.observing import OBSERVED
 from engine.study.sweep.plan import Job
 
@@ -48,6 +49,10 @@ class _Running:
         self.choice = resolve(setup)
         self.failed = [""] * len(job.systems)
         self.at = np.zeros(len(job.systems), np.int64)
+        self.fixed = setup.time_step == "fixed"
+        # Of each system that of the last step that it took.
+        self.report: Report | None = None
+        self.rods: Any = None
         self.batch = Batch(kind_for(setup, self.choice.kernel, job.batch, job.alike), self.params)
 
     def start(self) -> None:
@@ -85,14 +90,31 @@ class _Running:
             for s, start, rest in zip(self.systems, starts, rests, strict=True)
         ])  # fmt: skip
 
-    def go_to(self, targets: list[int]) -> Ran:
-        """Take steps until each system that has not failed is at its target."""
-        steps = [
-            0 if why else target - int(at)
-            for why, target, at in zip(self.failed, targets, self.at, strict=True)
+    def go_to(self, time: float) -> None:
+        """Take steps until no system that has not failed could come nearer to `time`."""
+        while any(steps := self._steps_to(time)):
+            self._take(steps)
+
+    def _steps_to(self, time: float) -> list[int]:
+        """How many steps each system has to take, at least where they are of adaptive length."""
+        gone = np.zeros(len(self.systems))
+        if not self.fixed and self.report is not None:
+            gone = self.report.elapsed[: len(gone)].astype(np.float64).sum(axis=1)
+        done = self.at if self.fixed else np.zeros_like(self.at)
+        return [
+            0 if why else max(0, system.steps_in(time - passed) - int(before))
+            for why, system, passed, before in zip(
+                self.failed, self.systems, gone, done, strict=True
+            )
         ]
+
+    def _take(self, steps: list[int]) -> None:
         ran = self.batch.run(self.params, steps, [math.inf] * len(steps))
         self.at += ran.report.steps_done[: len(steps)]
+        self.rods = ran.rods
+        took = np.zeros(self.job.batch, bool)
+        took[: len(steps)] = ran.report.steps_done[: len(steps)] > 0
+        self.report = ran.report if self.report is None else merged(took, ran.report, self.report)
         self._note(ran)
         for at, ok in enumerate(ran.report.ok[: len(steps)]):
             if steps[at] and not ok and not self.failed[at]:
@@ -104,22 +126,23 @@ class _Running:
                     float(ran.report.largest_move[at]),
                 )
                 self.failed[at] = f"Step {self.at[at] + 1} was not taken: {what}. {remedy}"
-        return ran
 
     def _note(self, ran: Ran) -> None:
         for at, problem in ran.problems.items():
             self.failed[at] = self.failed[at] or problem
 
-    def observe(self, ran: Ran) -> Float64[np.ndarray, "systems observables"]:
+    def observe(self) -> Float64[np.ndarray, "systems observables"]:
         """The observables of each system, NaN for those that have failed."""
         found = np.full((len(self.systems), len(self.job.observe)), math.nan)
+        if self.report is None:
+            return found
         rods = None
         for k, name in enumerate(self.job.observe):
             of_rods = OBSERVED[name].of_rods
             if of_rods is None:
-                found[:, k] = getattr(ran.report.observables, name)[: len(found)]
+                found[:, k] = getattr(self.report.observables, name)[: len(found)]
                 continue
-            rods = np.asarray(ran.rods) if rods is None else rods
+            rods = np.asarray(self.rods) if rods is None else rods
             for at, system in enumerate(self.systems):
                 if not self.failed[at]:
                     found[at, k] = of_rods(
@@ -139,16 +162,14 @@ def run_job(job: Job, tell: Callable[[float], None] = lambda share: None) -> Don
     running.start()
     tell(0.0)
     times, count = job.times, len(job.systems)
-    steps = np.array([system.steps(times) for system in job.systems])
-    total = max(1, int(steps[:, -1].sum()))
     pieces = min(PIECES, math.ceil(times.warm_up / times.every))
     for piece in range(pieces):
-        running.go_to([int(last) * (piece + 1) // pieces for last in steps[:, 0]])
-        tell(int(running.at.sum()) / total)
+        running.go_to(times.warm_up * (piece + 1) / pieces)
+        tell(times.warm_up * (piece + 1) / pieces / times.all[-1])
     values = np.empty((count, times.samples, len(job.observe)))
-    for k in range(times.samples):
-        ran = running.go_to([int(step) for step in steps[:, k + 1]])
-        values[:, k] = running.observe(ran)
-        tell(int(running.at.sum()) / total)
+    for k, time in enumerate(times.all[1:]):
+        running.go_to(time)
+        values[:, k] = running.observe()
+        tell(time / times.all[-1])
     choice = running.choice
     return Done(job.number, values, tuple(running.failed), choice.code, device_name())

@@ -32,14 +32,17 @@ class System:
     problem: str = ""
 
     def steps(self, times: Times) -> tuple[int, ...]:
-        """The step of each sample; the first entry is that of the end of the warm-up."""
-        # As the compiled program knows it.
-        dt = float(np.float32(self.params.dt))
-        # Not by `round`, which takes halves to even numbers and so may lay two samples on one step.
-        return tuple(
-            math.floor((times.warm_up + k * times.every) / dt + 0.5)
-            for k in range(times.samples + 1)
-        )
+        """The step of each sample, of so many at least where steps are of adaptive length.
+
+        The first entry is that of the end of the warm-up.
+        """
+        return tuple(self.steps_in(time) for time in times.all)
+
+    def steps_in(self, time: float) -> int:
+        """How many steps of length dt come nearest to `time`, t."""
+        # dt as the compiled program knows it. Not by `round`, which takes halves to even numbers
+        # and so may lay two samples on one step.
+        return math.floor(time / float(np.float32(self.params.dt)) + 0.5)
 
 
 @dataclass(frozen=True)
@@ -103,18 +106,13 @@ def _systems(spec: Spec) -> Iterable[System]:
         try:
             setup, params = applied(spec.base, values)
             schema.check(setup, params)
-            _check_times(setup, params, spec.times)
+            _check_times(params, spec.times)
         except ParameterError as error:
             problem = str(error)
         yield System(number, at, setup, params, seed, problem)
 
 
-def _check_times(setup: Setup, params: Params, times: Times) -> None:
-    if setup.time_step != "fixed":
-        raise ParameterError(
-            "time_step", setup.time_step, "has no place in a sweep, which counts its steps",
-            "Choose fixed.",
-        )  # fmt: skip
+def _check_times(params: Params, times: Times) -> None:
     if times.every < params.dt:
         raise ParameterError("every", times.every, f"is less than dt = {params.dt:g}", "Raise it.")
     if (times.warm_up + times.samples * times.every) / params.dt >= 2**31:

@@ -34,6 +34,11 @@ class Times:
     every: float
     samples: int
 
+    @property
+    def all(self) -> tuple[float, ...]:
+        """The end of the warm-up and the time of each sample."""
+        return tuple(self.warm_up + k * self.every for k in range(self.samples + 1))
+
 
 @dataclass(frozen=True)
 class State:
