@@ -125,19 +125,22 @@ def _print(results: "Results") -> None:
     from rich.table import Table
 
     from engine.study.analyse.quantities import QUANTITIES
-    from engine.study.analyse.report import rounded
+    from engine.study.analyse.report import rounded, rounded_exponent
 
     table = Table(box=None, pad_edge=False)
     for head in ("quantity", "mean", "error", "unit"):
         table.add_column(head, justify="right" if head in ("mean", "error") else "left")
     for name, average in results.averages.items():
         mean, error = rounded(average)
-        sign = "±" if average.trusted or not average.error else "≥"
-        table.add_row(QUANTITIES[name].label, mean, f"{sign} {error}", QUANTITIES[name].unit)
+        table.add_row(QUANTITIES[name].label, mean, _signed(error), QUANTITIES[name].unit)
     if (fit := results.exponent) is not None:
-        error = f"± {fit.error:.2f}" if math.isfinite(fit.error) else ""
-        table.add_row("exponent of number fluctuations", f"{fit.value:.2f}", error, "")
+        value, error = rounded_exponent(fit)
+        table.add_row("exponent of number fluctuations", value, _signed(error), "")
     Console(highlight=False).print(table)
+
+
+def _signed(error: str) -> str:
+    return f"± {error}" if error[0].isdigit() else error
 
 
 def _velocities(laws: Laws) -> Callable[[Snapshot], np.ndarray]:

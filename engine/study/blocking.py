@@ -28,6 +28,8 @@ class Average:
         block: how many values a block has where the plateau begins; where there is none, in the
             longest blocks that were looked at.
         trusted: whether there is a plateau.
+        needed: of how many values, as far apart as these, the plateau would be seen: about so many
+            at least where `trusted` is false.
         drift: the mean of the second half less that of the first, in standard errors of that
             difference, which is twice `error`.
     """
@@ -37,6 +39,7 @@ class Average:
     values: int
     block: int
     trusted: bool
+    needed: int
     drift: float
 
     @property
@@ -78,22 +81,29 @@ def average(values: Float[np.ndarray, "values"]) -> Average:
     known = known[np.isfinite(known)]
     n = len(known)
     if n < 2:
-        return Average(float(known.mean()) if n else math.nan, math.nan, n, n, False, math.nan)
+        mean = float(known.mean()) if n else math.nan
+        return Average(mean, math.nan, n, n, False, _needed(1.0), math.nan)
     mean = float(known.mean())
     lengths, errors = errors_by_block(known)
     # Rounding in the mean of equal values is no scatter.
     if errors[0] <= 1e-14 * abs(mean):
-        return Average(mean, 0.0, n, 1, True, 0.0)
+        return Average(mean, 0.0, n, 1, True, n, 0.0)
     enough = [k for k, length in enumerate(lengths) if n // length >= FEWEST_BLOCKS]
     for k in enough:
         if lengths[k] ** 3 > 2 * n * (errors[k] / errors[0]) ** 4:
             # The rule likes blocks whose error is small by chance, so none shorter may have more.
             error = float(errors[: k + 1].max())
-            return Average(mean, error, n, lengths[k], True, _drift(known, error))
+            return Average(mean, error, n, lengths[k], True, n, _drift(known, error))
     looked = enough or [0]
     most = max(looked, key=lambda k: errors[k])
     error = float(errors[most])
-    return Average(mean, error, n, lengths[looked[-1]], False, _drift(known, error))
+    needed = max(n + 1, _needed(error / float(errors[0])))
+    return Average(mean, error, n, lengths[looked[-1]], False, needed, _drift(known, error))
+
+
+def _needed(ratio: float) -> int:
+    """Of how many values the plateau σ_B/σ_1 = `ratio` is seen: from B³ > 2n ratio⁴ and n ≥ 8B."""
+    return math.ceil(math.sqrt(2 * FEWEST_BLOCKS**3) * ratio**2)
 
 
 def _drift(values: np.ndarray, error: float) -> float:

@@ -282,16 +282,53 @@ def test_steps_across_half_the_box_are_told(tmp_path):
 def test_numbers_are_rounded_by_their_errors():
     from engine.study.blocking import Average
 
-    def told(mean: float, error: float) -> tuple[str, str]:
-        return report.rounded(Average(mean, error, 9, 1, True, 0.0))
+    def told(mean: float, error: float, *, trusted: bool = True) -> tuple[str, str]:
+        return report.rounded(Average(mean, error, 9, 1, trusted, 9, 0.0))
 
     assert told(0.123456, 0.0123) == ("0.123", "0.012")
     assert told(1234.5, 23.4) == ("1234", "23")
     assert told(123456.0, 2345.0) == ("123500", "2300")
-    assert told(2.5, 0.0) == ("2.5", "0")
+    assert told(2.5, 0.0) == ("2.5", "constant")
+    assert told(1234.5, 23.4, trusted=False) == ("1234", "≥ 23")
     assert told(2.5, math.nan) == ("2.5", "–")
     assert told(math.nan, math.nan) == ("–", "–")
     assert told(1e-12, 2e-14) == ("1.0000e-12", "2.0e-14")
+
+
+def test_a_block_of_one_frame_gives_a_curve_no_error(tmp_path):
+    few = analysed(write(tmp_path / "few.gsd", swimmers(15)))
+    enough = analysed(write(tmp_path / "enough.gsd", swimmers(16)))
+    for name in ("pair_correlation", "fluctuations", "msd"):
+        assert np.isnan(few.curves[name].error).all(), name
+        assert np.isfinite(enough.curves[name].error).any(), name
+    assert few.exponent is not None
+    assert report.rounded_exponent(few.exponent)[1] == "–"
+    report.write_report(few, tmp_path, {}, [])
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "Curves have no errors: these take 16 frames at least." in text
+
+
+def test_an_exponent_is_trusted_where_the_number_of_rods_in_a_part_forgets(swam, tmp_path):
+    assert swam.exponent is not None
+    # Rods that swim straight on keep their neighbours: 60 frames see little of it.
+    assert not swam.exponent.trusted
+    assert report.rounded_exponent(swam.exponent)[1].startswith("≥ 0.")
+    rng, frames = np.random.default_rng(5), []
+    for k in range(150):
+        rods = rng.uniform(0, [60, 60, 3, 1], (N, 4)).astype(np.float32)
+        frames.append(Snapshot(rods, 50 * k, k * GAP, PARAMS, {}))
+    shuffled = analysed(write(tmp_path / "run.gsd", frames))
+    assert shuffled.exponent is not None
+    assert shuffled.exponent.trusted
+    assert shuffled.exponent.value == pytest.approx(0.5, abs=4 * shuffled.exponent.error)
+
+
+def test_a_run_that_is_too_short_is_told_how_long_it_should_be(tmp_path):
+    found = analysed(write(tmp_path / "run.gsd", swimmers(20)))
+    needed = max(one.needed for one in found.averages.values() if not one.trusted)
+    assert needed > 20
+    (told,) = [text for text in report.remarks(found) if "too short" in text]
+    assert f"{math.ceil(needed / 20)} times as long" in told
 
 
 @pytest.mark.parametrize("boundary", ["periodic", "walls", "circle"])

@@ -92,3 +92,13 @@ def test_two_and_three_values_are_never_trusted():
         found = average(np.array(values))
         assert not found.trusted
         assert found.error == pytest.approx(np.std(values, ddof=1) / math.sqrt(len(values)))
+
+
+def test_how_many_values_are_needed_is_told_to_a_factor():
+    short = [average(remembering(0.9, 200, seed)) for seed in range(200)]
+    needed = [one.needed for one in short if not one.trusted]
+    assert len(needed) > 100
+    assert min(needed) > 200
+    # With all of them known, 32 (1 + ρ)/(1 − ρ) = 608.
+    assert 250 < np.median(needed) < 900
+    assert sum(average(remembering(0.9, 4 * 608, seed)).trusted for seed in range(100)) > 90

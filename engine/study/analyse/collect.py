@@ -35,7 +35,7 @@ _FARTHEST = 0.4
 class Curve:
     """A function that was averaged over time, with its standard error from `BLOCKS` blocks of it.
 
-    Where a block holds nothing, or there is but one, the error is NaN.
+    Where a block holds nothing, and of less than two frames a block, the error is NaN.
     """
 
     x: np.ndarray
@@ -45,11 +45,16 @@ class Curve:
 
 @dataclass(frozen=True)
 class Exponent:
-    """The exponent of σ_N against N̄, its standard error from blocks, and the factor."""
+    """The exponent of σ_N against N̄, its standard error from blocks, and the factor.
+
+    Where `trusted` is false the error is a lower bound: σ_N² of the largest parts that are fitted
+    changes so slowly that blocking finds no plateau.
+    """
 
     value: float
     error: float
     factor: float
+    trusted: bool
 
 
 @dataclass
@@ -128,13 +133,16 @@ def analyse(
     names = tuple(QUANTITIES) if whole else RECORDED
     series = {name: np.full(len(span.frames), math.nan) for name in names}
     blocks, notes = _Blocks(), list(span.notes)
+    # A block of one frame is no mean over time: then there is but one block, and so no error.
+    count = BLOCKS if len(span.frames) >= 2 * BLOCKS else 1
+    squares: list[np.ndarray] = []
     motion = Motion(span.side, len(span.frames) // 2) if span.even else None
     missing: dict[str, str] = {}
     last, velocity = None, None
     for k, at in enumerate(span.frames):
         progress(k / len(span.frames), f"frame {k + 1} of {len(span.frames)}")
         last = trajectory[at]
-        block = k * BLOCKS // len(span.frames)
+        block = k * count // len(span.frames)
         if scales is not None and last.n:
             velocity = np.asarray(velocities(last), np.float64)
             one = measured(last, scales, velocity, span.side)
@@ -144,6 +152,7 @@ def analyse(
             # A frame with fewer rods has no cluster as large as others may, which is no gap.
             shares = one.arrays["clusters"]
             one.arrays["clusters"] = np.pad(shares, (0, span.rods[1] + 1 - len(shares)))
+        squares += [one.arrays[name] for name in ("number_square",) if name in one.arrays]
         _keep(one, k, block, series, blocks)
         missing |= one.missing
         if motion is not None:
@@ -159,7 +168,7 @@ def analyse(
     if not known:
         raise AnalysisError(f"{trajectory.path} holds no rod in any of the frames looked at.")
     averages = {name: average(values) for name, values in known.items()}
-    curves, exponent = _curves(blocks, scales, span)
+    curves, exponent = _curves(blocks, scales, span, squares)
     return Results(
         span, scales, known, averages, curves, exponent, last, velocity, trajectory.one_rod_in,
         notes,
@@ -200,7 +209,7 @@ def _motion_notes(motion: Motion | None, span: Span) -> list[str]:
 
 
 def _curves(
-    blocks: _Blocks, scales: Scales | None, span: Span
+    blocks: _Blocks, scales: Scales | None, span: Span, squares: list[np.ndarray]
 ) -> tuple[dict[str, Curve], Exponent | None]:
     curves = {}
     for name in ("msd", "orientation"):
@@ -231,7 +240,7 @@ def _curves(
     ))  # fmt: skip
     sigma = density.fluctuation(density.Counts(scales.parts, mean, square))
     curves["fluctuations"] = Curve(mean, sigma, _scatter(each))
-    return curves, _exponent(scales.parts, mean, sigma, each)
+    return curves, _exponent(scales.parts, mean, sigma, each, squares)
 
 
 def fitted(results: Results) -> np.ndarray:
@@ -245,7 +254,11 @@ def _fits(parts: np.ndarray, mean: np.ndarray) -> np.ndarray:
 
 
 def _exponent(
-    parts: np.ndarray, mean: np.ndarray, sigma: np.ndarray, each: np.ndarray
+    parts: np.ndarray,
+    mean: np.ndarray,
+    sigma: np.ndarray,
+    each: np.ndarray,
+    squares: list[np.ndarray],
 ) -> Exponent | None:
     """From parts of at most a quarter of the side: in larger ones the number varies less."""
     used = _fits(parts, mean)
@@ -258,7 +271,9 @@ def _exponent(
     except ObservableError:
         return None
     error = float(np.std(others, ddof=1)) / math.sqrt(len(others)) if len(others) > 1 else math.nan
-    return Exponent(found.exponent, error, found.factor)
+    # Divisions rise, so the first that is used has the largest parts.
+    slowest = average(np.array(squares)[:, np.flatnonzero(used)[0]])
+    return Exponent(found.exponent, error, found.factor, slowest.trusted)
 
 
 def _scatter(of_blocks: np.ndarray) -> np.ndarray:

@@ -166,7 +166,8 @@ def _fluctuations(figure: "Figure", results: Results) -> None:
         line, np.sqrt(line), color=_GREY, ls="--", lw=0.8, label=r"independent, $\bar{N}^{1/2}$"
     )
     if (fit := results.exponent) is not None:
-        error = f" ± {fit.error:.2f}" if math.isfinite(fit.error) else ""
+        sign = "±" if fit.trusted else "≥"
+        error = f" {sign} {fit.error:.2f}" if math.isfinite(fit.error) else ""
         told = rf"$\bar{{N}}^\alpha$, $\alpha$ = {fit.value:.2f}{error}"
         # Where it was fitted; in larger parts of the box the number varies less.
         line = curve.x[fitted(results)]
@@ -226,8 +227,10 @@ def _field(figure: "Figure", results: Results) -> None:
     axes = figure.subplots()
     far = float(np.abs(omega).max()) or 1.0
     half = side / how.cells / 2
+    # The first row and column once more, which the edge of the box cuts.
+    omega = np.pad(omega, (0, 1), mode="wrap")
     shown = axes.imshow(
-        omega, origin="lower", extent=(-half, side - half, -half, side - half), cmap="PuOr",
+        omega, origin="lower", extent=(-half, side + half, -half, side + half), cmap="PuOr",
         vmin=-far, vmax=far, interpolation="bicubic", rasterized=True,
     )  # fmt: skip
     found = defects.defects(pos, theta, side, how)

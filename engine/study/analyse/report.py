@@ -12,7 +12,7 @@ from engine import schema
 from engine.params import Setup
 from engine.schema import PARAM_FIELDS
 from engine.storage.atomic import whole_file
-from engine.study.analyse.collect import BLOCKS, Results
+from engine.study.analyse.collect import BLOCKS, Exponent, Results
 from engine.study.analyse.quantities import QUANTITIES
 from engine.study.blocking import Average
 
@@ -50,18 +50,27 @@ def write_report(
 
 
 def rounded(average: Average) -> tuple[str, str]:
-    """Mean and error in words, the error with two digits and the mean with as many places."""
+    """Mean and error in words, the error with two digits and the mean with as many places.
+
+    The error begins with ≥ where it is a lower bound.
+    """
     mean, error = average.mean, average.error
     if not math.isfinite(mean):
         return "–", "–"
     if not math.isfinite(error) or error <= 0:
-        return f"{mean:.6g}", "0" if error == 0 else "–"
-    places = 1 - math.floor(math.log10(error))
+        return f"{mean:.6g}", "constant" if error == 0 else "–"
+    places, sign = 1 - math.floor(math.log10(error)), "" if average.trusted else "≥ "
     if 0 <= places <= 8 and abs(mean) < 1e7:
-        return f"{mean:.{places}f}", f"{error:.{places}f}"
+        return f"{mean:.{places}f}", f"{sign}{error:.{places}f}"
     if -6 < places < 0:
-        return f"{round(mean, places):.0f}", f"{round(error, places):.0f}"
-    return f"{mean:.4e}", f"{error:.1e}"
+        return f"{round(mean, places):.0f}", f"{sign}{round(error, places):.0f}"
+    return f"{mean:.4e}", f"{sign}{error:.1e}"
+
+
+def rounded_exponent(fit: Exponent) -> tuple[str, str]:
+    """The exponent and its error in words, as `rounded`."""
+    sign = "" if fit.trusted else "≥ "
+    return f"{fit.value:.2f}", f"{sign}{fit.error:.2f}" if math.isfinite(fit.error) else "–"
 
 
 def remarks(results: Results) -> list[str]:
@@ -71,9 +80,12 @@ def remarks(results: Results) -> list[str]:
     if short:
         varying = [name for name, one in results.averages.items() if one.error]
         which = "any quantity" if len(short) == len(varying) else _words(short)
+        longer = max(results.averages[name].needed / results.averages[name].values
+                     for name in short)  # fmt: skip
         told.append(
             f"The run is too short to tell the error of {which}: blocking finds no plateau, and "
-            "what is given (≥) is a lower bound. Record a longer run."
+            "what is given (≥) is a lower bound, as are errors of curves. Average over a run that "
+            f"is {max(2, math.ceil(longer))} times as long, or longer."
         )
     drifting = [
         name for name, one in results.averages.items()
@@ -105,7 +117,8 @@ def _lines(results: Results, about: Mapping[str, str], figures: Sequence[str]) -
     yield f"* {len(span.frames):,} frames, every {span.spacing:.6g} t, from t = {span.times[0]:.6g}"
     yield f"  to {span.times[-1]:.6g} (steps {span.steps[0]:,} to {span.steps[-1]:,})."
     kept = f", one in {results.one_rod_in} of the run's" if results.one_rod_in > 1 else ""
-    yield f"* Rods in a frame: {count}{kept}. Packing fraction at most "
+    most = "" if low == high else " at most"
+    yield f"* Rods in a frame: {count}{kept}. Packing fraction{most}"
     yield f"  {schema.packing_fraction(setup, params):.3f}."
     yield f"* Obstacles: {len(span.obstacles) or 'none'}."
     for text in remarks(results):
@@ -119,12 +132,15 @@ def _lines(results: Results, about: Mapping[str, str], figures: Sequence[str]) -
         [_row(name, one, span.spacing) for name, one in results.averages.items()],
     )
     if (fit := results.exponent) is not None:
-        error = f" ± {fit.error:.2f}" if math.isfinite(fit.error) else ""
-        yield f"\nNumber fluctuations: σ_N ∝ N̄^{fit.value:.3f}{error}, in parts of the box from "
-        yield "one body length to a quarter of its side; ½ where rods are independent."
-    yield f"\nErrors of curves come from the scatter of {BLOCKS} blocks of time, each "
-    yield f"{(span.times[-1] - span.times[0]) / BLOCKS:.4g} t long. They hold where blocks are"
-    yield "longer than what the curve remembers."
+        value, error = rounded_exponent(fit)
+        yield f"\nNumber fluctuations: σ_N ∝ N̄^α with α = {value}, its error {error}, in parts of"
+        yield "the box from one body length to a quarter of its side; ½ where rods are independent."
+    if len(span.frames) >= 2 * BLOCKS:
+        yield f"\nErrors of curves come from the scatter of {BLOCKS} blocks of time, each "
+        yield f"{(span.times[-1] - span.times[0]) / BLOCKS:.4g} t long. They hold where blocks are"
+        yield "longer than what the curve remembers, and are lower bounds elsewhere."
+    else:
+        yield f"\nCurves have no errors: these take {2 * BLOCKS} frames at least."
     if results.scales is not None and "enstrophy" in results.averages:
         yield "Fields are means by a Gaussian of standard deviation σ = "
         yield f"{results.scales.smoothing.sigma:.4g} l on {results.scales.smoothing.cells}² cells."
@@ -147,9 +163,8 @@ def _lines(results: Results, about: Mapping[str, str], figures: Sequence[str]) -
 
 def _row(name: str, average: Average, spacing: float) -> tuple[str, ...]:
     quantity, (mean, error) = QUANTITIES[name], rounded(average)
-    sign = "" if average.trusted or not average.error else "≥ "
     return (
-        quantity.label, mean, sign + error, quantity.unit, f"{average.block * spacing:.4g}",
+        quantity.label, mean, error, quantity.unit, f"{average.block * spacing:.4g}",
         str(average.blocks), quantity.formula,
     )  # fmt: skip
 
@@ -170,7 +185,7 @@ def _averages(results: Results) -> Iterable[Sequence[object]]:
                one.block * results.span.spacing, one.blocks, one.values, one.drift, what.formula,
                what.source)  # fmt: skip
     if (fit := results.exponent) is not None:
-        yield ("fluctuation_exponent", "", fit.value, fit.error, "", "", BLOCKS,
+        yield ("fluctuation_exponent", "", fit.value, fit.error, int(fit.trusted), "", BLOCKS,
                len(results.span.frames), "", "α of σ_N ∝ N̄^α", "Zhang 2010")  # fmt: skip
 
 
