@@ -69,8 +69,7 @@ def rounded(average: Average) -> tuple[str, str]:
 
 def rounded_exponent(fit: Exponent) -> tuple[str, str]:
     """The exponent and its error in words, as `rounded`."""
-    sign = "" if fit.trusted else "≥ "
-    return f"{fit.value:.2f}", f"{sign}{fit.error:.2f}" if math.isfinite(fit.error) else "–"
+    return rounded(Average(fit.value, fit.error, BLOCKS, 1, fit.trusted, BLOCKS, math.nan))
 
 
 def remarks(results: Results) -> list[str]:

@@ -10,6 +10,7 @@ from engine import schema
 from engine.capacity import capacity_for
 from engine.driver import Driver
 from engine.kernels import resolve
+from engine.obstacle import Obstacle
 from engine.params import Params, Setup
 from engine.snapshot import Snapshot, Start
 
@@ -37,6 +38,7 @@ class Lab:
         start: Start | None = None,
         seed: int = 0,
         setup: Setup | None = None,
+        obstacles: Sequence[Obstacle] = (),
     ) -> Driver:
         """An engine at its beginning, in the caller's hands until the next call.
 
@@ -49,11 +51,12 @@ class Lab:
         size = capacity_for(rods, params, "cpu", "naive").rods
         key = schema.with_values(setup, rods=size)
         if key in self._engines:
-            self._engines[key].rebuild(setup, params, seed, start, obstacles=())
+            self._engines[key].rebuild(setup, params, seed, start, obstacles=obstacles)
         else:
             self._engines[key] = Driver(
-                setup, params, seed, start, on_compile=self._compiling, threads=self._threads
-            )
+                setup, params, seed, start, on_compile=self._compiling, threads=self._threads,
+                obstacles=obstacles,
+            )  # fmt: skip
         return self._engines[key]
 
     def _compiling(self, reason: str) -> None:

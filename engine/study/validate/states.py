@@ -98,7 +98,7 @@ def _looked_at(lab: Lab, aspect: float, phi: float, finer: float, seed: int) -> 
 # rod has so many contacts at a time that the rule, which is of one contact, does not suffice.
 STATES = {
     "disordered": (2, 0.3, 1), "swarming": (5, 0.3, 1), "turbulent": (5, 0.8, 1),
-    "laning": (10, 0.8, 2), "jammed": (2, 0.9, 1),
+    "laning": (10, 0.8, 2), "dense and stubby": (2, 0.9, 1),
 }  # fmt: skip
 
 
@@ -125,8 +125,8 @@ def ordering(lab: Lab) -> Iterator[Reading]:
     yield of("turbulent", "share", 0.8, 1.0)
     yield of("turbulent", "turning", 1.15, 3.0, over="laning")
     yield of("laning", "order", 0.95, 1.0)
-    yield of("jammed", "order", 0.15, 0.55)
-    yield of("jammed", "speed", 0.5, 0.92, over="turbulent")
+    yield of("dense and stubby", "order", 0.15, 0.55)
+    yield of("dense and stubby", "speed", 0.5, 0.92, over="turbulent")
 
 
 def time_step_of_long_rods(lab: Lab) -> Iterator[Reading]:

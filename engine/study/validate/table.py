@@ -8,11 +8,11 @@ from engine.study.validate.check import Check
 
 CHECKS = (
     Check(
-        "free-rod", "v = F_prop a / 2γℓ", "equations (8), (9)", "single.free_rods",
+        "free-rod", "v = F_prop a/(2γℓ)", "equations (8), (9)", "single.free_rods",
         quick=True, fast=True,
     ),
     Check(
-        "circle", "radius v₀ ζ_R/T_prop; of Euler's polygon v₀ dt / 2 sin(ω₀dt/2)",
+        "circle", "radius v₀ ζ_R/T_prop; of Euler's polygon v₀ dt/(2 sin(ω₀dt/2))",
         "equations (8) to (10)", "single.circle_swimmers", quick=True, fast=True,
     ),
     Check(
@@ -37,7 +37,31 @@ CHECKS = (
     ),
     Check(
         "drag-anisotropic", "F_prop/2ζ∥, T_prop/ζ_R, λ = 2k/ζ⊥; a = 5: ζ∥, ζ⊥, ζ_R = 3.9440, "
-        "5.0371, 23.1919", "Tirado 1984, equation (9)", "single.anisotropic_drag", quick=True,
+        "5.0371, 23.1919", "Wensink & Löwen 2012 after Tirado 1984, equation (9)",
+        "single.anisotropic_drag", quick=True,
+    ),
+    Check(
+        "memory", "a = A + (a₀ − A) exp(−t/tau_a), whatever dt", "equations (6), (7)",
+        "laws.memory", quick=True,
+    ),
+    Check(
+        "activation", "rising: A = 1/(1 + exp(−(S − S*)/w)); falling: 1 − A", "equations (5), (6)",
+        "laws.activation", quick=True,
+    ),
+    Check(
+        "walls", "rest overlap q d after Hooke, q^{2/3} d after Hertz",
+        "equations (12), (15), (16)", "laws.walls", quick=True,
+    ),
+    Check(
+        "hand", "v = 4 push_force ρ(1 − ρ)/ζ away from it", "equation (13)", "laws.hand",
+        quick=True,
+    ),
+    Check(
+        "noise-active", "⟨Δr²⟩ = 4 D_t a t, ⟨Δθ²⟩ = 2 D_r a t", "equation (11)",
+        "laws.noise_of_active", quick=True,
+    ),
+    Check(
+        "adaptive", "a step is min(dt, 0.1 d/v) long", "equation (17)", "laws.adaptive", quick=True,
     ),
     Check(
         "conservation", "Σ F = 0, V = v₀⟨a û⟩, Σ x × F + Σ T = 0", "Newton's third law",
@@ -91,8 +115,8 @@ CHECKS = (
         quick=True,
     ),
     Check(
-        "float64", "float32 and float64 agree: places at first, averages for ever",
-        "the same equations in float64", "numerics.against_doubles", quick=True,
+        "float64", "float32 and float64 agree: places at first, averages over ten units of "
+        "time later", "the same equations in float64", "numerics.against_doubles", quick=True,
     ),
     Check(
         "long-run", "nothing leaves its range in 200,000 steps", "equations (7), (10), (11)",
@@ -111,11 +135,11 @@ CHECKS = (
           "same.devices", quick=True),
     Check(
         "presets", "mean activity and speed of developed presets", "a float64 program of its own, "
-        "four presets of 700 rods, to 0.06", "states.presets",
+        "four presets of 700 rods, two digits, to 0.06", "states.presets",
     ),
     Check(
         "number-fluctuations", "σ_N ∝ N̄^α: α = 0.5 where dilute, 0.7 to 0.85 in swarms",
-        "Zhang 2010, as bands", "states.number_fluctuations",
+        "Zhang 2010, as bands that are wider by 0.1", "states.number_fluctuations",
     ),
     Check(
         "clusters", "clusters appear above κ = C/φ − 1, C ≈ 1.46: at φ = 0.24 for κ = 5; "
@@ -123,7 +147,7 @@ CHECKS = (
         "states.clusters",
     ),
     Check(
-        "states", "disordered, swarming, turbulent, laning, jammed by aspect ratio and φ",
+        "states", "disordered, swarming, turbulent, laning, and slow where stubby rods are dense",
         "Wensink & Löwen 2012, as bands", "states.ordering",
     ),
 )  # fmt: skip
