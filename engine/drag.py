@@ -26,9 +26,9 @@ def drag_of(params: Params, law: str, log: Callable[[Any], Any] = math.log) -> D
     """The drag of a rod, by one of the choices of `engine.params.Laws.drag`.
 
     isotropic: γℓ, γℓ and γℓ³/12, uniform drag per length (ours). anisotropic: a cylinder of the
-    length and width of the whole rod in a viscous fluid (Tirado, Martínez & García de la Torre
-    1984, as in Wensink & Löwen 2012), γ standing for the viscosity. `log` is `jnp.log` where
-    numbers are traced.
+    length and width of the whole rod in a viscous fluid (Wensink & Löwen 2012, after Tirado,
+    Martínez & García de la Torre 1984), γ times the width being their friction f₀. `log` is
+    `jnp.log` where numbers are traced.
     """
     gamma, width = params.gamma, 2 * params.radius
     if law == "isotropic":

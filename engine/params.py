@@ -86,7 +86,8 @@ class Params:
     gamma: float = param(
         1.0, symbol="γ", unit="f t/l²", group="model", low=0.1, high=10, step=0.01, log=True,
         above=0, doc="Drag per length. Where it is isotropic: translation ζ = γℓ, rotation "
-        "ζ_R = γℓ³/12.",
+        "ζ_R = γℓ³/12. Where it is anisotropic: raise it with the aspect ratio to compare "
+        "rods of several lengths in one fluid.",
         source="ours: it sets the unit of force",
     )  # fmt: skip
     F_prop: float = param(
@@ -182,7 +183,8 @@ class Laws:
     drag: str = param(
         "isotropic", symbol="", unit="", group="model", choices=("isotropic", "anisotropic"),
         doc="How the medium holds a rod back. isotropic: γ per length, alike along and across. "
-        "anisotropic: a cylinder in a viscous fluid, which glides more easily along its axis.",
+        "anisotropic: a cylinder in a viscous fluid, which glides more easily along its axis; γ 2R "
+        "is then the friction f₀ of Wensink & Löwen 2012, viscosity × length.",
         source="ours: uniform drag per length",
     )  # fmt: skip
     contact: str = param(

@@ -375,6 +375,12 @@ def warnings_of_state(deepest_overlap: float, crossed_pairs: int) -> tuple[str, 
 LONG, DENSE = 8.0, 0.77
 
 
+def _below(value: float) -> float:
+    """The next number of two digits below `value`, which is above 0."""
+    digits = 1 - math.floor(math.log10(value))
+    return math.floor(value * 10**digits) / 10**digits
+
+
 def warnings_for(setup: Setup, params: Params) -> tuple[str, ...]:
     """Plain sentences about values that run but should not be trusted."""
     found = []
@@ -399,14 +405,17 @@ def warnings_for(setup: Setup, params: Params) -> tuple[str, ...]:
             f"softness q = {q:.3g} is above 0.1, so crowded rods may cross: raise k_cc or lower "
             "F_prop."
         )
-    kick = params.length / 2 * math.sqrt(2 * params.D_r * params.dt)
-    if kick > 0.025 * width:
-        found.append(
-            f"D_r = {params.D_r:g} kicks a rod's tip by {kick:.3g} each step: lower D_r or dt."
-        )
-    jump = math.sqrt(2 * params.D_t * params.dt)
-    if jump > 0.025 * width:
-        found.append(f"D_t = {params.D_t:g} moves a rod by {jump:.3g} each step: lower D_t or dt.")
+    far = math.sqrt(2 * params.D_r * params.dt) * params.length / 2
+    for noise, does, move in (
+        ("D_r", "kicks a rod's tip", far),
+        ("D_t", "moves a rod", math.sqrt(2 * params.D_t * params.dt)),
+    ):
+        if (over := move / (0.025 * width)) > 1:
+            found.append(
+                f"{noise} = {getattr(params, noise):g} {does} by {move:.3g} l each step, more than "
+                "1/40 of a body width, so noise makes rods collide: take "
+                f"dt = {_below(params.dt / over**2):g} or less, or a lower {noise}."
+            )
     grain = float(np.spacing(np.float32(params.space_size)))
     if grain > COARSEST_GRAIN * width:
         found.append(

@@ -253,6 +253,16 @@ def test_untrustworthy_values_are_warned_of(values, word):
     assert any(word in sentence for sentence in found)
 
 
+@pytest.mark.parametrize("noise", [{"D_r": 0.05}, {"D_r": 123.4}, {"D_t": 0.2}])
+def test_the_step_that_a_warning_of_noise_names_ends_it(noise):
+    (found,) = warnings_for(Setup(), Params(**noise))
+    dt = float(found.split("take dt = ")[1].split()[0])
+    assert dt < Params().dt
+    assert warnings_for(Setup(), Params(**noise, dt=dt)) == ()
+    # And no lower than two digits of it allow.
+    assert warnings_for(Setup(), Params(**noise, dt=1.11 * dt))
+
+
 def test_crowds_of_long_rods_are_warned_of_from_half_the_largest_safe_step_on():
     setup, long = Setup(rods=300), Params(length=9.0)
     for phi, share, warns in ((0.8, 0.6, True), (0.8, 0.5, False), (0.76, 0.9, False)):

@@ -98,7 +98,7 @@ def noise_of_active(lab: Lab) -> Iterator[Reading]:
     driver = lab.engine(params, start=start, seed=3, setup=Setup(noise_of="active"))
     before = driver.snapshot()
     after = driver.advance(100)
-    square, turn = (moved(before, after) ** 2).sum(1), np.float64(after.theta) ** 2
+    square, turn = (moved(before, after) ** 2).sum(1), after.theta.astype(np.float64) ** 2
     for a in each[:2]:
         these = activity == a
         yield sampled(f"⟨Δr²⟩ at activity {a:g}", 4 * 0.05 * a, square[these])
