@@ -14,7 +14,7 @@ from engine import schema
 from engine.obstacle import Obstacle
 from engine.storage.trajectory import TrajectoryWriter
 from tests.gui.events import live, until
-from tests.gui.windows import begin, drag, let_go, pixel, shown, step
+from tests.gui.windows import begin, drag, let_go, look_back, pixel, shown, step
 
 pytestmark = pytest.mark.gl
 
@@ -60,7 +60,7 @@ def push(window):
 
 def test_looking_back_with_the_button_down_lets_the_hand_go(window):
     push(window)
-    window.scrubber.move(0)
+    look_back(window, 0)
     let_go(window, rod(window, 40))
     window.session.look_at_now()
     until(lambda: window.frame.snapshot.params.push_force == 0)
@@ -72,7 +72,7 @@ def test_a_branch_of_a_pushed_state_has_no_hand_in_it(window):
     at = window.frame.snapshot.step
     step(window)
     let_go(window, rod(window, 40))
-    window.scrubber.move(window.scrubber.past.find(at))
+    look_back(window, at)
     assert window.session.looking.params.push_force > 0
     window._go_on()
     shown(window)
@@ -141,7 +141,7 @@ def test_a_picked_rod_is_the_same_one_in_a_branch(window):
     before = window.frame.snapshot
     step(window)
     window.tools.picking.pick(int(before.ids[100]))
-    window.scrubber.move(window.scrubber.past.find(before.step))
+    look_back(window, before.step)
     window._go_on()
     shown(window)
     (mark,) = window.tools.picking.marks()
@@ -222,7 +222,7 @@ def test_in_an_earlier_state_nothing_is_undone(window):
     step(window)
     window.session.edit("F_prop", 3.0)
     step(window)
-    window.scrubber.move(0)
+    look_back(window, 0)
     undo(window)
     assert "earlier state" in window.session.problem.message
     assert window.session.params.F_prop == 8.0  # of that state

@@ -65,6 +65,15 @@ def step(window, key=Qt.Key.Key_S):
     return window.frame.snapshot
 
 
+def look_back(window, step: int):
+    """Look at the state of that step, by the slider."""
+    past, slider = window.scrubber.past, window.past_bar.slider
+    # It learns of new states a few times a second; its end stands for the present.
+    until(lambda: slider.maximum() == len(past) - 1)
+    slider.setValue(past.find(step))
+    assert window.session.looking.step == step
+
+
 def image(path: Path) -> np.ndarray:
     """The pixels of a picture, (height, width, 3)."""
     picture = QImage(str(path)).convertToFormat(QImage.Format.Format_RGB888)
