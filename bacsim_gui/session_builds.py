@@ -13,6 +13,7 @@ from bacsim_gui.presets import Run
 from bacsim_gui.seam import Build, Movie
 from bacsim_gui.session_values import SessionValues, without_hand
 from bacsim_gui.view import View
+from engine.obstacle import checked_obstacles
 from engine.params import Params
 from engine.snapshot import Checkpoint, Snapshot, Start
 
@@ -50,6 +51,10 @@ class SessionBuilds(SessionValues):
         run = self.current_run().with_values(**asdict(self.pending))
         self._scale_obstacles(run.params.space_size)
         self.setup, self.params, self._start = run.setup, run.params, run.start
+        # What stands at a wall has its place anew where that is taken away.
+        self.obstacles = checked_obstacles(
+            self.obstacles, self.params.space_size, self.setup.boundary
+        )
         self._order_build("setup applied")
 
     def reset(self) -> None:

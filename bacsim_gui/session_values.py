@@ -116,7 +116,7 @@ class SessionValues(QObject):
         if "obstacles" in values:
             factor = params.space_size / space_size
             placed = (one.scaled(factor) for one in values["obstacles"])
-            self.obstacles = checked_obstacles(placed, params.space_size)
+            self.obstacles = checked_obstacles(placed, params.space_size, self.setup.boundary)
         else:
             self._scale_obstacles(params.space_size)
         self.params, self.pending = params, pending

@@ -50,6 +50,9 @@ class Obstacle:
 # Larger than any periodic box, and a number of float32.
 _MOST = 1e30
 
+# How far beyond a wall a centre may seem to be for rounding, in sides of the box.
+_ROUNDING = 1e-9
+
 NAMES = tuple(Obstacle.__dataclass_fields__)
 
 
@@ -81,12 +84,14 @@ def _checked(one: Any, space_size: float, boundary: str) -> Obstacle:
         )  # fmt: skip
     if boundary == "periodic":
         return replace(one, x=one.x % space_size, y=one.y % space_size)
-    if not (0 <= one.x <= space_size and 0 <= one.y <= space_size):
+    # A place at a wall that is scaled with the box may be rounded to beyond it.
+    x, y = (min(max(part, 0.0), space_size) for part in (one.x, one.y))
+    if max(abs(one.x - x), abs(one.y - y)) > _ROUNDING * space_size:
         raise ParameterError(
             "obstacles", values, "has its centre outside of the walls",
             f"Give an x and a y from 0 to {space_size:g}.",
         )  # fmt: skip
-    return one
+    return replace(one, x=x, y=y)
 
 
 def table(obstacles: Sequence[Obstacle]) -> Float32[np.ndarray, "places 5"]:

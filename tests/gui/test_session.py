@@ -440,3 +440,37 @@ def test_a_refusal_goes_when_it_has_been_seen(session, monkeypatch):
     monkeypatch.setattr(time, "monotonic", lambda: later)
     session.forget_refusals()
     assert not session.refused
+
+
+def within_walls(session):
+    """A session within walls, where an obstacle may stand on the very edge."""
+    session.edit("boundary", "walls")
+    session.apply_setup()
+    side = session.params.space_size
+    session.set_obstacles([Obstacle(side, side / 3, radius=4.0)])
+    return side
+
+
+def test_an_obstacle_at_a_wall_stays_there_in_a_box_of_any_size(session):
+    within_walls(session)
+    for side in np.linspace(50, 130, 100):
+        session.edit("space_size", side)
+        assert session.refused == {}
+        assert session.obstacles[0].x == pytest.approx(side)
+
+
+def test_an_obstacle_at_a_wall_is_there_again_after_undo(session):
+    side = within_walls(session)
+    before = session.obstacles
+    session.set_obstacles(())
+    session.put_back({"obstacles": before}, side)
+    assert session.obstacles == before
+
+
+def test_an_obstacle_at_a_wall_is_the_engines_own_where_walls_are_taken_away(session):
+    """It is at 0 and at the side of a periodic box at once, and the engine says 0."""
+    side = within_walls(session)
+    session.edit("boundary", "periodic")
+    session.apply_setup()
+    assert session.obstacles == (Obstacle(0.0, side / 3, radius=4.0),)
+    assert session.wanted.obstacles == session.wanted.build.obstacles
