@@ -7,6 +7,7 @@ floating dock, for example, takes its OpenGL context away.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
@@ -232,6 +233,8 @@ class RodCanvas:
         if self._scene is None:
             return None
         box = self._scene.space_size
+        if self._scene.round:
+            return (x, y) if math.hypot(x - box / 2, y - box / 2) <= box / 2 else None
         if 0 <= x <= box and 0 <= y <= box:
             return x, y
         copied = len(images(self._view, box, self.size, self._scene.periodic)) > 1

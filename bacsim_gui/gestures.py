@@ -13,7 +13,7 @@ from bacsim_gui.edits import Stroke
 from bacsim_gui.session import Session
 from bacsim_gui.shapes import Shape, with_copies
 from bacsim_gui.undo import Undo
-from engine.boundary import difference, is_within, place_in
+from engine.boundary import difference, place_in
 from engine.obstacle import Obstacle
 from engine.snapshot import Snapshot
 
@@ -128,11 +128,6 @@ class Adding(Gesture):
         if before is None:
             return
         x, y = self.bench.place_of(self._from)
-        session = self.bench.session
-        side, boundary = session.params.space_size, session.setup.boundary
-        if not is_within(np.array([[x, y]]), side, boundary)[0]:
-            self.bench.say("That place lies outside of the circle.")
-            return
         stroke = Stroke("add", x, y, theta=self._theta)
         self.bench.undo.note_rods("added rod", before).append(stroke)
         self.bench.session.stroke(stroke)

@@ -24,7 +24,7 @@ BRUSH, LARGER = 1.5, 1.25
 # It stays within these, in body lengths and in sides of the box.
 LEAST, MOST = 0.25, 0.5
 BACK = "This is an earlier state. Go on from it, or back to now, before you change anything in it."
-OUTSIDE = "This is outside the box: tools act inside it."
+OUTSIDE = "This is outside of the edge: tools act within it."
 # The builds after which a rod is still the one of that number.
 SAME_RODS = ("earlier state", "reset")
 MOVE, PICK = "move", "pick"

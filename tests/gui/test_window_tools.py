@@ -18,7 +18,7 @@ from bacsim_gui.tools import BACK, OUTSIDE, TOOLS
 from bacsim_gui.view import camera
 from engine.pick import distances, rods_within
 from tests.gui.events import live, until
-from tests.gui.windows import begin, drag, let_go, pixel, step
+from tests.gui.windows import begin, drag, let_go, pixel, shown, step
 
 pytestmark = pytest.mark.gl
 
@@ -221,12 +221,19 @@ def test_the_picture_is_copied_without_what_a_tool_points_at(window):
     assert "Copied the picture" in window.status_bar.said
 
 
-def test_a_press_outside_of_the_box_does_nothing_and_says_so(window):
+@pytest.mark.parametrize(
+    ("boundary", "share"),
+    [("periodic", (-0.2, 0.4)), ("walls", (1.2, 0.4)), ("circle", (0.1, 0.1))],
+)
+def test_a_press_outside_of_the_edge_does_nothing_and_says_so(window, boundary, share):
+    window.session.edit("boundary", boundary)
+    window.session.apply_setup()
+    shown(window)
     window.canvas.view = replace(window.canvas.view, zoom=0.5)
     box = window.session.params.space_size
     for letter in "WADTOBQ":
         take(window, letter)
-        drag(window, (-0.2 * box, 0.4 * box))
+        drag(window, (share[0] * box, share[1] * box))
         assert window.status_bar.said == OUTSIDE
         assert window.canvas._marks == ()
     assert window.frame.snapshot.n == window.session.setup.rods
