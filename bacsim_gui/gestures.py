@@ -220,12 +220,12 @@ class Placing(Gesture):
         obstacles = list(self.bench.session.obstacles)
         if self._moves is None or self._moves >= len(obstacles):
             return
-        moved = obstacles[self._moves]
-        by = at[0] - self._from[0], at[1] - self._from[1]
-        self._from = at
-        if any(by):
-            x, y = self.bench.place_of((moved.x + by[0], moved.y + by[1]))
-            obstacles[self._moves] = replace(moved, x=x, y=y)
+        # From where it was, not from its last place: a wall may have held it back since.
+        was = self._before[self._moves]
+        x, y = self.bench.place_of((was.x + at[0] - self._from[0], was.y + at[1] - self._from[1]))
+        moved = replace(obstacles[self._moves], x=x, y=y)
+        if moved != obstacles[self._moves]:
+            obstacles[self._moves] = moved
             self.bench.session.set_obstacles(obstacles)
             self._now = self.bench.session.obstacles
 

@@ -16,6 +16,7 @@ from bacsim_gui.panels.rod_card import RodCard, RodShown
 from bacsim_gui.panels.shortcuts import keys_by_group
 from bacsim_gui.tools import BACK, OUTSIDE, TOOLS
 from bacsim_gui.view import camera
+from engine.obstacle import Obstacle
 from engine.pick import distances, rods_within
 from tests.gui.events import live, until
 from tests.gui.windows import begin, drag, let_go, pixel, shown, step
@@ -240,6 +241,21 @@ def test_a_press_outside_of_the_edge_does_nothing_and_says_so(window, boundary, 
     assert window.session.params.push_force == 0
     assert window.session.obstacles == ()
     assert window.tools.picking.rod is None
+
+
+def test_a_dragged_obstacle_stays_under_the_mouse_that_was_beyond_a_wall(window):
+    session = window.session
+    session.edit("boundary", "walls")
+    session.apply_setup()
+    shown(window)
+    box = session.params.space_size
+    session.set_obstacles([Obstacle(0.7 * box, 0.5 * box, radius=0.1 * box)])
+    take(window, "O")
+    places = [(share * box, 0.5 * box) for share in (0.7, 1.0, 1.2, 0.9, 0.5)]
+    window.canvas.view = replace(window.canvas.view, zoom=0.5)
+    drag(window, *places)
+    (moved,) = session.obstacles
+    assert moved.x == pytest.approx(0.5 * box, abs=0.02 * box)
 
 
 def test_a_rod_that_is_taken_away_is_said_to_be_gone(window):
