@@ -69,8 +69,9 @@ class Frames:
         return True
 
     def show(
-        self, snapshot: "Snapshot", wanted: Wanted, K: int, build: int, *, running: bool
-    ) -> None:
+        self, snapshot: "Snapshot", wanted: Wanted, K: int, build: int, stroked: int, *,
+        running: bool,
+    ) -> None:  # fmt: skip
         """Hand a state over, once the one before is on the screen and, in a run, it is due."""
         self._clock.fps = wanted.fps
         clock = self._clock if running and wanted.drawing else None
@@ -78,7 +79,7 @@ class Frames:
         # A frame that nobody has taken is replaced, and with it what it told of an earlier state.
         earlier, found = self._looked or (None, None)
         looked_at = found if earlier is wanted.looking else None
-        self._offer(Frame(0, snapshot, K, build, looked_at), clock)
+        self._offer(Frame(0, snapshot, K, build, stroked, looked_at), clock)
 
     def _offer(self, frame: Frame, clock: FrameClock | None) -> None:
         self._number += 1

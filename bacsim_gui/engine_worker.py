@@ -219,7 +219,7 @@ class Worker:
 
     def _follow_tools(self, driver: "Driver", wanted: Wanted) -> None:
         """Do what tools were used for, each stroke once, and show it in a paused picture."""
-        before = driver.snapshot()
+        before = driver.snapshot(), self._stroked
         if wanted.obstacles != driver.obstacles:
             self._do(driver, edit_for(wanted.obstacles))
         todo = [stroke for stroke in wanted.strokes if stroke[0] > self._stroked]
@@ -230,12 +230,10 @@ class Worker:
             edit = edit_of(strokes, driver.snapshot())
             if edit is not None:
                 self._do(driver, edit)
-        if driver.snapshot() is not before:
+        if driver.snapshot() is not before[0] or self._stroked != before[1]:
             self._snapshot = driver.snapshot()
             if not wanted.running:
                 self._show(running=False)
-        if self._seam.status.stroked != self._stroked:
-            self._seam.tell(stroked=self._stroked)
 
     def _do(self, driver: "Driver", edit: Edit) -> None:
         apply(driver, edit)
@@ -329,7 +327,9 @@ class Worker:
 
     def _offer(self, *, running: bool) -> None:
         assert self._snapshot is not None
-        self._frames.show(self._snapshot, self._wanted, self._K, self._build_tried, running=running)
+        self._frames.show(
+            self._snapshot, self._wanted, self._K, self._build_tried, self._stroked, running=running
+        )
 
     def _report(self, phase: str, *, at_once: bool) -> None:
         """Replace the status: at once, or when the last one is old enough."""

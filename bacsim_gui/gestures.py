@@ -29,11 +29,11 @@ Place = tuple[float, float]
 
 @dataclass
 class Bench:
-    """What tools act on: the session, the state in the picture, and the radius of a brush."""
+    """What tools act on: the session, its newest state, and the radius of a brush."""
 
     session: Session
     undo: Undo
-    shown: Callable[[], Snapshot | None]
+    present: Callable[[], Snapshot | None]
     say: Callable[[str], None]
     radius: float = 0.0
 
@@ -124,7 +124,7 @@ class Adding(Gesture):
 
     def release(self, at: Place) -> None:  # noqa: D102
         self.held = False
-        before = self.bench.shown()
+        before = self.bench.present()
         if before is None:
             return
         x, y = self.bench.place_of(self._from)
@@ -181,7 +181,7 @@ class Brush(Gesture):
 
     def _touch(self, at: Place) -> None:
         """Touch all on the way from the last place to this one: mice are told of now and then."""
-        before = self.bench.shown()
+        before = self.bench.present()
         if before is None:
             return
         (x, y), self._last = self._last, at

@@ -85,8 +85,8 @@ class Wanted:
     """All that the engine is asked for; a newer one replaces an older one.
 
     `extra_steps` counts all single steps asked for so far, so that none is lost when one order
-    overwrites another; so `strokes` has every one, with its serial, until `Status.stroked` tells
-    that it was done. `view` is how a movie is to look from now on; what is recorded up to the
+    overwrites another; so `strokes` has every one, with its serial, until a frame tells that it
+    was done. `view` is how a movie is to look from now on; what is recorded up to the
     serial `cancel` need not be finished. `failures` is the number of failures that the user has
     been shown: the engine stands still until this equals its own. `measures` are wanted of each rod
     in states that are shown or recorded, and in the earlier one that is looked at (`looking`). With
@@ -139,13 +139,15 @@ class Problem:
 class Frame:
     """What is shown at one moment: the newest state and how it came about.
 
-    `looked_at` is the earlier state that the user looks at, with what is wanted of its rods.
+    Strokes up to the serial `stroked` are in it. `looked_at` is the earlier state that the user
+    looks at, with what is wanted of its rods.
     """
 
     number: int
     snapshot: "Snapshot"
     K: int
     build: int
+    stroked: int = 0
     looked_at: "Snapshot | None" = None
 
 
@@ -159,8 +161,8 @@ class Status:
     `finishing` is the share of the wanted file that is made, since `finishing_since`, None while
     nothing is being finished; orders up to the serial `ended` are over. `saved`, `traced` and
     `kept` are the last finished recording, the summary of the last trace and the last checkpoint
-    that was asked for. `trust` was measured last, None before. Strokes up to the serial `stroked`
-    are done. `autosave_problem` tells why the latest autosave failed.
+    that was asked for. `trust` was measured last, None before. `autosave_problem` tells why the
+    latest autosave failed.
     """
 
     phase: str = "starting"
@@ -175,7 +177,6 @@ class Status:
     finishing: float | None = None
     finishing_since: float = 0.0
     ended: int = 0
-    stroked: int = 0
     saved: Path | None = None
     traced: Path | None = None
     kept: Path | None = None

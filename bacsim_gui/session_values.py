@@ -191,6 +191,11 @@ class SessionValues(QObject):
         self._strokes = (*self._strokes, (self._stroke_serial, stroke))
         self.changed.emit()
 
+    @property
+    def strokes_to_do(self) -> tuple[Stroke, ...]:
+        """The strokes that are not yet in the newest state."""
+        return tuple(stroke for _, stroke in self._strokes)
+
     def strokes_done(self, serial: int) -> None:
         """Forget the strokes up to that serial."""
         self._strokes = tuple(kept for kept in self._strokes if kept[0] > serial)

@@ -57,6 +57,14 @@ class Showing(QObject):
         return None if self.frame is None else self.frame.snapshot
 
     @property
+    def present(self) -> Snapshot | None:
+        """The newest state; None where that is of a run which another is to replace."""
+        build, frame = self._session.wanted.build, self.frame
+        if frame is None or build is None or frame.build != build.serial:
+            return None
+        return frame.snapshot
+
+    @property
     def rate(self) -> float:
         """Frames a second; what is not drawn tells none."""
         return self._rate.value(time.monotonic()) if self._session.drawing else 0.0

@@ -25,6 +25,7 @@ BRUSH, LARGER = 1.5, 1.25
 LEAST, MOST = 0.25, 0.5
 BACK = "This is an earlier state. Go on from it, or back to now, before you change anything in it."
 OUTSIDE = "This is outside of the edge: tools act within it."
+NOT_YET = "Another run is being made: tools act in it once it is in the picture."
 # The builds after which a rod is still the one of that number.
 SAME_RODS = ("earlier state", "reset")
 MOVE, PICK = "move", "pick"
@@ -58,14 +59,15 @@ class Tools(QObject):
 
     `actions` choose a tool, `sizes` make the brush smaller and larger, `others` are for the menu
     alone. `told` carries what the status bar is to say, `shown` gives the state in the picture,
-    `before` the one before it.
+    `present` the newest one of the run, `before` the one before a state.
     """
 
     told = pyqtSignal(str)
 
     def __init__(
         self, window: QWidget, session: Session, canvas: RodCanvas, undo: Undo,
-        shown: Callable[[], Snapshot | None], before: Callable[[Snapshot], Snapshot | None],
+        shown: Callable[[], Snapshot | None], present: Callable[[], Snapshot | None],
+        before: Callable[[Snapshot], Snapshot | None],
     ) -> None:  # fmt: skip
         super().__init__(window)
         self._session, self._canvas = session, canvas
@@ -73,7 +75,7 @@ class Tools(QObject):
             canvas, RodCard(canvas.native), shown, before,
             lambda: session.looking is not None, lambda: session.thinned,
         )  # fmt: skip
-        self._bench = Bench(session, undo, shown, self.told.emit)
+        self._bench = Bench(session, undo, present, self.told.emit)
         self._relative = BRUSH
         self._at: Place | None = None
         self._build = session.wanted.build
@@ -148,6 +150,8 @@ class Tools(QObject):
             self.told.emit(OUTSIDE)
         elif self._session.looking is not None and self.tool.name != PICK:
             self.told.emit(BACK)
+        elif self._session.looking is None and self._bench.present() is None:
+            self.told.emit(NOT_YET)
         elif gesture is not None:
             gesture.press(self._at, shift=shift)
         self.show()

@@ -81,12 +81,16 @@ class ValueEdit(QUndoCommand):
 
 
 class RodEdit(QUndoCommand):
-    """What a tool did to rods from `before` on; to undo it is to go on from there."""
+    """What a tool did to rods from `before` on; to undo it is to go on from there.
+
+    With what was done by then and had not come into that state.
+    """
 
     def __init__(self, undo: Undo, text: str, before: Snapshot) -> None:
         super().__init__()
         self._undo, self._what = undo, text
         self._before: Snapshot | None = None
+        self._first: tuple[Stroke, ...] = ()
         self._begin_at(before)
         self.bytes = before.rods.nbytes
         self.strokes: list[Stroke] = []
@@ -96,43 +100,47 @@ class RodEdit(QUndoCommand):
         self._done = False
         if self._before is not None:
             self._undo.session.take_back_rods(self._before)
+            for stroke in self._first:
+                self._undo.session.stroke(stroke)
             self._undo.told.emit(BACK_AT.format(self._before.step))
 
     def redo(self) -> None:  # noqa: D102
         if not self._done:
             self._done = True
             # Time has gone on: to undo it once more is to come back to here.
-            self._begin_at(self._undo.shown() or self._before)
+            self._begin_at(self._undo.present())
             for stroke in self.strokes:
                 self._undo.session.stroke(stroke)
 
     def _begin_at(self, before: Snapshot | None) -> None:
+        # Where the run is on its way back to the state of before, that is it.
         if before is not None:
-            self._before = before
+            self._before, self._first = before, self._undo.session.strokes_to_do
             self.setText(f"{self._what} at step {before.step:,}")
 
     def give_up(self) -> None:
         """Keep no state to go back to."""
         self.setObsolete(True)
         self._before = None
+        self._first = ()
         self.strokes = []
 
 
 class Undo(QObject):
     """Keeps what the user did, and takes it back.
 
-    `shown` gives the state in the picture. `changed` says that there is something else to undo or
-    to redo; `told` carries what the status bar is to say.
+    `present` gives the newest state of the run. `changed` says that there is something else to undo
+    or to redo; `told` carries what the status bar is to say.
     """
 
     changed = pyqtSignal()
     told = pyqtSignal(str)
 
     def __init__(
-        self, parent: QObject, session: Session, shown: Callable[[], Snapshot | None]
+        self, parent: QObject, session: Session, present: Callable[[], Snapshot | None]
     ) -> None:
         super().__init__(parent)
-        self.session, self.shown = session, shown
+        self.session, self.present = session, present
         self.stack = QUndoStack(self)
         self.stack.setUndoLimit(MOST)
         self.stack.indexChanged.connect(self.changed)

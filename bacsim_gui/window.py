@@ -180,10 +180,11 @@ class Window(QMainWindow):
         self.reading = Background()
         self.scrubber = Scrubber(self.session, self.past_bar, self.reading)
         self.showing = Showing(self, self.session, self.engine, self.canvas, self.scrubber)
-        self.undo = Undo(self, self.session, lambda: self.shown)
+        self.undo = Undo(self, self.session, lambda: self.showing.present)
         self.tools = Tools(
-            self, self.session, self.canvas, self.undo, lambda: self.shown, self.scrubber.before
-        )
+            self, self.session, self.canvas, self.undo, lambda: self.shown,
+            lambda: self.showing.present, self.scrubber.before,
+        )  # fmt: skip
         self.tool_bar = ToolBar(self.tools.actions, self.tools.sizes)
         middle.insertWidget(0, self.tool_bar)
         self.files = Files(
@@ -310,6 +311,7 @@ class Window(QMainWindow):
     def _show_frame(self) -> None:
         frame = None if self._closing else self.showing.take()
         if frame is not None:
+            self.session.strokes_done(frame.stroked)
             self.plotting.take(frame.snapshot)
 
     def _count_frame(self) -> None:
@@ -348,7 +350,6 @@ class Window(QMainWindow):
     def _follow_status(self) -> None:
         status = self.engine.status
         self.session.movie_ended(status.ended)
-        self.session.strokes_done(status.stroked)
         self._announce(status)
         self._refresh()
 

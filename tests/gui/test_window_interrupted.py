@@ -9,6 +9,7 @@ from PyQt6.QtCore import QPoint, Qt, QTimer
 from PyQt6.QtTest import QTest
 from PyQt6.QtWidgets import QApplication, QStyle, QStyleOptionSlider
 
+from bacsim_gui.tools import NOT_YET
 from bacsim_gui.undo import TOGETHER_SECONDS
 from engine import schema
 from engine.obstacle import Obstacle
@@ -367,6 +368,56 @@ def test_an_obstacle_comes_back_to_its_place_in_a_larger_box(window):
     session.edit("rods", rods)
     session.apply_setup()
     shown(window)
+
+
+def click(window, row: int):
+    """Use the tool where a rod is; the window does not get to know what comes of it."""
+    QTest.mouseClick(window.canvas.native, LEFT, pos=pixel(window, *rod(window, row)))
+
+
+def test_edits_of_rods_that_follow_quickly_are_undone_one_by_one(window):
+    counts = [window.frame.snapshot.n]
+    take(window, "A")
+    click(window, 3)
+    click(window, 60)
+    take(window, "D")
+    click(window, 100)
+    assert window.frame.snapshot.n == counts[0]
+    done(window)
+    assert window.frame.snapshot.n < counts[0] + 2
+    for wanted in (2, 1, 0):
+        undo(window)
+        shown(window)
+        done(window)
+        assert window.frame.snapshot.n == counts[0] + wanted
+
+
+def test_what_is_done_again_at_once_is_taken_back_again(window):
+    began = window.frame.snapshot
+    take(window, "D")
+    drag(window, rod(window, 3))
+    done(window)
+    fewer = window.frame.snapshot.n
+    undo(window)
+    take(window, "Y", CTRL)  # before the state of before is in the picture
+    shown(window)
+    done(window)
+    assert window.frame.snapshot.n == fewer
+    undo(window)
+    shown(window)
+    np.testing.assert_array_equal(window.frame.snapshot.rods, began.rods)
+
+
+@pytest.mark.parametrize("letter", ["A", "D", "T", "Q"])
+def test_tools_wait_for_the_run_that_is_being_made(window, letter):
+    take(window, letter)
+    take(window, "N")
+    click(window, 3)
+    assert window.status_bar.said == NOT_YET
+    shown(window)
+    assert window.frame.snapshot.n == window.session.setup.rods
+    assert window.undo.undo_text == ""
+    assert window.tools.picking.rod is None
 
 
 def test_escape_puts_back_the_obstacle_that_is_dragged(window):
