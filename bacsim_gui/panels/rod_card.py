@@ -38,7 +38,6 @@ class RodCard(QFrame):
         self._picture = picture
         self.setProperty("role", "rod-card")
         self.setAccessibleName("picked rod")
-        theme.fix_width(self, WIDTH)
         rows = QVBoxLayout(self)
         rows.setContentsMargins(12, 8, 10, 10)
         rows.setSpacing(6)
@@ -102,6 +101,9 @@ class RodCard(QFrame):
 
     def _place(self) -> None:
         if not self.isHidden():
+            # Large text in a narrow window would push its values and its button out of sight.
+            room = self._picture.width() - 2 * GAP
+            self.setFixedWidth(min(theme.scaled(WIDTH), room))
             self.adjustSize()
             corner = self._picture.geometry().topLeft()
             self.move(corner.x() + GAP, corner.y() + GAP)

@@ -135,6 +135,22 @@ def test_the_card_of_the_first_rod_is_whole_also_while_time_stands_still(window)
     card.deleteLater()
 
 
+def test_the_card_is_within_the_picture_with_large_text_in_a_narrow_window(window):
+    size = window.size()
+    window.tools.picking.pick(3)
+    card = window.tools.picking._card
+    window.desk.set_text_size(200)
+    window.resize(1024, 700)
+    until(lambda: window.width() == 1024)
+    live(0.1)
+    assert window.canvas.native.geometry().contains(card.geometry())
+    assert card.contentsRect().contains(card.follow.geometry())
+    window.desk.set_text_size(100)
+    window.resize(size)
+    until(lambda: card.width() < 240)
+    window.tools.picking.pick(None)
+
+
 def test_the_camera_follows_a_rod_until_the_picture_is_moved(window):
     take(window, "Q")
     drag(window, tuple(float(part) for part in window.shown.pos[5]))
