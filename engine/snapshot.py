@@ -112,7 +112,11 @@ class Start:
 
 
 class CheckpointError(ValueError):
-    """Arrays that no run can have left; the message names the first of them."""
+    """Arrays that no run can have left; `why` names the first of them."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why.removesuffix(".")
+        super().__init__(f"The checkpoint is damaged: {self.why}. Give another one.")
 
 
 @dataclass(frozen=True)

@@ -94,8 +94,10 @@ def _snapshot_of(path: Path, kept: Checkpoint) -> Snapshot:
 
     try:
         state_from(kept)
-    except (CheckpointError, ParameterError) as problem:
-        raise StorageError(f"{path} is damaged: {problem}.") from problem
+    except CheckpointError as problem:
+        raise StorageError(f"{path} is damaged: {problem.why}.") from problem
+    except ParameterError as problem:
+        raise StorageError(f"{path} is damaged: {problem}") from problem
     arrays, n = kept.arrays, kept.setup.rods
     by_row = np.empty((kept.capacity[0], 4), np.float32)
     by_row[arrays["row"]] = np.column_stack([arrays["pos"], arrays["theta"], arrays["activity"]])

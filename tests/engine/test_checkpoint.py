@@ -267,7 +267,9 @@ ARRAYS = {
 @pytest.mark.parametrize("name", ARRAYS)
 def test_arrays_that_cannot_be_are_refused(kept: Path, tmp_path: Path, name: str) -> None:
     path = rewritten(kept, tmp_path, lambda _, arrays: ARRAYS[name](arrays))
-    with pytest.raises(CheckpointError, match="its array"):
+    with pytest.raises(
+        CheckpointError, match=r"^The checkpoint is damaged: its array .*\. Give another one\.$"
+    ):
         Driver.resumed(checkpoint.load(path).checkpoint)
 
 
