@@ -20,6 +20,9 @@ from engine.snapshot import Start
 PROGRAM = "bacsim-gui"
 # What may stand before the values, as it is copied from a terminal.
 _BEFORE = ("$", ">", "python", "python3", "-m", "bacsim_gui", PROGRAM, "bacsim", "bacsim:")
+# What pages and chats make of spaces, and put around what is code.
+_SPACES = str.maketrans({"\N{NO-BREAK SPACE}": " "} | dict.fromkeys("\u200b\u2060\ufeff"))
+_AROUND = " \t\r\n`“”"
 # Longer than any text of ours, with every parameter in it.
 _LONGEST = 5000
 _OTHERS = ("preset", "seed", "K", "obstacle")
@@ -103,7 +106,8 @@ def _values(text: str) -> tuple[dict[str, str], list[str]]:
             "run text", _short(text), "is no run", "Copy one with 'Copy run as text'."
         )
     try:
-        words = shlex.split(text.replace("\\\n", " "))
+        plain = text.translate(_SPACES).strip(_AROUND)
+        words = shlex.split(plain.replace("\\\n", " "))
     except ValueError as error:
         raise ParameterError(
             "run text", _short(text), "has a quote without its end", "Copy it whole."

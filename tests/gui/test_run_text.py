@@ -86,6 +86,10 @@ def test_rods_that_are_no_preset_s_are_not_told():
         "  $ bacsim-gui --preset swarming --seed 3 --F_prop 12\n",
         "swarming --seed=3 \\\n  --F-prop=12.0",
         "python -m bacsim_gui –preset=swarming —seed=3 --F_prop=12",
+        "```\nbacsim-gui --preset=swarming --seed=3 --F_prop=12\n```",
+        "`bacsim-gui --preset=swarming --seed=3 --F_prop=12`\n",
+        "“bacsim-gui --preset=swarming --seed=3 --F_prop=12”",
+        "\ufeffbacsim-gui\N{NO-BREAK SPACE}--preset=swarming --seed=3 \u200b--F_prop=12",
     ],
 )
 def test_what_people_make_of_it_is_read_as_well(text):
