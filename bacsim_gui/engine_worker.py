@@ -95,6 +95,7 @@ class Worker:
                 # While a movie is written its count of frames grows even when time stands still.
                 waits = self._recordings.busy or self._awaits_movie
                 self._seam.rest(wanted, STATS_SECONDS if waits else None)
+        self._attempt(self._save_at_last)
         self._attempt(self._finish_all)
 
     def _attempt(self, action: Callable[[], bool | None]) -> bool:
@@ -369,6 +370,17 @@ class Worker:
         except TimelineError as error:
             self._recordings.end()
             raise MovieError(str(error)) from error
+
+    def _save_at_last(self) -> None:
+        """Write the checkpoint that was asked for just before the end."""
+        wanted, driver = self._seam.order, self._driver
+        if driver is None or wanted.save is None or wanted.save.serial == self._saved:
+            return
+        if wanted.build is None or wanted.build.serial != self._build_tried:
+            return  # it was of a run that was never begun
+        self._set_live(driver, wanted)
+        self._follow_tools(driver, wanted)
+        self._save(wanted.save, driver)
 
     def _finish_all(self) -> None:
         if self._recordings.busy:

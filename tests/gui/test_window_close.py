@@ -8,6 +8,7 @@ import pytest
 from bacsim_gui import theme
 from bacsim_gui.presets import load_preset
 from bacsim_gui.window import Window
+from engine.storage import checkpoint
 from tests.gui.conftest import decoded
 from tests.gui.events import until
 from tests.gui.windows import RODS
@@ -62,6 +63,15 @@ def test_closing_while_it_records_keeps_the_movie(window, tmp_path):
     assert movie.with_name(f"{movie.name}.timeline").exists()
     assert ".part" not in movie.name
     assert len(decoded(movie, (160, 120))) > 5
+
+
+def test_closing_at_once_keeps_the_checkpoint_that_was_asked_for(window, tmp_path):
+    until(lambda: window.frame is not None)
+    window.session.edit("F_prop", 3.0)
+    window.session.save_checkpoint(tmp_path / "kept.bacsim", window.canvas.view)
+    assert closes(window)
+    kept = checkpoint.load(tmp_path / "kept.bacsim").checkpoint
+    assert kept.params.F_prop == 3.0
 
 
 def test_closing_before_the_engine_has_begun_and_twice(window):
