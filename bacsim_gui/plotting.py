@@ -71,6 +71,8 @@ class Plotting(QObject):
         self._pages: tuple[TimePage, DistributionPage] | None = None
         # What is drawn, so that it is not drawn again: page, state, state that is looked back at.
         self._drawn: tuple[int, Snapshot | None, Snapshot | None] | None = None
+        # What the lines over time are drawn from.
+        self._table = self.series.table()
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._refresh)
@@ -190,7 +192,8 @@ class Plotting(QObject):
         if old is not None and all(a is b for a, b in zip(old, self._drawn, strict=True)):
             return
         if self._page == TIME:
-            over_time.show_table(self.series.table(), None if looking is None else looking.time)
+            self._table = self.series.table()
+            over_time.show_table(self._table, None if looking is None else looking.time)
         elif shown is not None:
             spread.show_distributions(distributions(shown))
 
@@ -235,7 +238,8 @@ class Plotting(QObject):
 
     def _rows(self) -> list[list[object]]:
         if self._page == TIME:
-            found = self.series.table()
+            # Of plots that stand still, what is seen of them.
+            found = self._table if self._paused else self.series.table()
             return [list(COLUMNS), *([int(row[0]), *row[1:]] for row in found.tolist())]
         rows: list[list[object]] = [["distribution", "from", "to", "share"]]
         shown = self._drawn[1] if self._drawn is not None else None

@@ -124,7 +124,7 @@ def test_a_line_is_seen_in_the_colour_of_the_theme(window):
         assert image.pixelColor(image.width() - 2, 2).name() == colors.panel
 
 
-def test_a_pause_holds_the_plots_still_and_they_catch_up(window):
+def test_a_pause_holds_the_plots_still_and_they_catch_up(window, tmp_path):
     run_to(window, 9)
     until(lambda: len(drawn(window, "polar_order")[0]) >= 4)
     click(window.plots.pause)
@@ -132,6 +132,10 @@ def test_a_pause_holds_the_plots_still_and_they_catch_up(window):
     run_to(window, window.frame.snapshot.step + 30)
     live(0.5)
     assert np.array_equal(drawn(window, "polar_order")[0], before)
+    ask_for(tmp_path / "held.csv")
+    export(window, "CSV")
+    held = (tmp_path / "held.csv").read_text(encoding="utf-8").splitlines()
+    assert len(held) == 1 + len(before)
     click(window.plots.pause)
     until(lambda: drawn(window, "polar_order")[0][-1] == window.frame.snapshot.time)
     assert len(drawn(window, "polar_order")[0]) >= len(before) + 10
