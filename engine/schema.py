@@ -144,9 +144,8 @@ def _finite_number(f: Field, value: object) -> float:
 def _whole_number(f: Field, value: object) -> int:
     number = _finite_number(f, value)
     if number != int(number) or abs(number) > 2**31 - 1:
-        raise ParameterError(
-            f.name, value, "is not a whole number", f"Give one such as {f.default}."
-        )
+        problem = "is not a whole number" if number != int(number) else "is out of range"
+        raise ParameterError(f.name, value, problem, f"Give one such as {f.default}.")
     return int(number)
 
 

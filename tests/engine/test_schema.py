@@ -196,6 +196,13 @@ def test_the_box_must_hold_a_unique_image():
         check(setup, dataclasses.replace(params, space_size=12.0, radius=1.01))
 
 
+def test_a_whole_number_that_no_array_can_have_is_not_said_to_be_none():
+    with pytest.raises(ParameterError, match="out of range"):
+        coerce("rods", "999999999999")
+    with pytest.raises(ParameterError, match="not a whole number"):
+        coerce("rods", 2.5)
+
+
 def test_rods_that_cannot_fit_are_refused():
     with pytest.raises(ParameterError) as caught:
         check(Setup(rods=100_000), Params(space_size=50.0))
