@@ -5,6 +5,7 @@ One window and its one compile serve all tests of this file; each leaves it paus
 """
 
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +25,14 @@ from tests.gui.events import live, type_into, until
 from tests.gui.windows import RODS, begin, image, shown, step
 
 pytestmark = pytest.mark.gl
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_trust():
+    """The program that measures trust is compiled after seconds, in the midst of any test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bacsim_gui.engine_worker.FIRST_TRUST_SECONDS", math.inf)
+        yield
 
 
 @pytest.fixture
