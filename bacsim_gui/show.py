@@ -3,6 +3,7 @@
 
 import argparse
 import json
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -86,11 +87,13 @@ def _about(path: Path) -> tuple[dict[str, Any], Timeline | None]:
 def _of_checkpoint(path: Path) -> dict[str, Any]:
     kept = checkpoints.load(path)
     run, notes = kept.checkpoint, dict(kept.notes)
+    # Without a step there is no speed, and JSON has no NaN.
+    known = {name: v for name, v in run.observables.items() if math.isfinite(v)}
     notes["changed"] = [event for event in notes.pop("timeline", []) if "set" in event]
     return {
         "kind": "checkpoint", "bacsim": kept.version, **notes, "step": run.step,
         "time": run.time, "seed": run.seed, "kernel": run.kernel, "code": run.code,
-        "device": run.device, "observables": dict(run.observables),
+        "device": run.device, "observables": known,
         "parameters": schema.to_mapping(run.setup, run.params),
         "command": f"bacsim run --resume {path.name} --steps 1000 --out more.gsd",
     }  # fmt: skip

@@ -37,10 +37,7 @@ class TimeSeries:
     def add(self, snapshot: Snapshot) -> None:
         """Take a state; it replaces those of its own step and of later ones."""
         self.drop_from(snapshot.step)
-        observed = dict(snapshot.observables)
-        if not observed.get("mean_speed") and snapshot.params.F_prop:
-            observed["mean_speed"] = np.nan  # no step has been taken since rods were placed
-        values = (observed.get(name, np.nan) for name in OBSERVABLES)
+        values = (snapshot.observables.get(name, np.nan) for name in OBSERVABLES)
         self._newest = (float(snapshot.step), snapshot.time, *values)
         if self._count % self._every == 0:
             self._kept.append(self._newest)

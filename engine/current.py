@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a Driver holds at one time, as one value."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -99,7 +100,7 @@ class Current:
             time = origin_time + (step - origin_step) * float(np.float32(self.params.dt))
         observables = {name: float(v) for name, v in report.observables._asdict().items()}
         if not steps:
-            observables["mean_speed"] = last.observables.get("mean_speed", 0.0)
+            observables["mean_speed"] = last.observables.get("mean_speed", math.nan)
         rods = np.asarray(report.rods)[: self.setup.rods]
         ids = None if self.next_id == self.setup.rods else self.ids
         snapshot = Snapshot(

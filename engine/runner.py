@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The compiled program with the state on the device, grown when an array is outgrown."""
 
+import math
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -157,7 +158,7 @@ class Runner:
 
         What a failing device raises passes, and so does Ctrl-C; the state of `held` is lost then.
         """
-        done, seconds, speed = 0, 0.0, np.float32(0)
+        done, seconds, speed = 0, 0.0, np.float32(math.nan)
         limit = jax.device_put(np.float32(most_move))
         while True:
             steps = jax.device_put(np.int32(K - done))

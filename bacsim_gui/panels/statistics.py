@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a step and a compile cost, and what the rods do; refreshed a few times a second."""
 
+import math
 import time
 from typing import TYPE_CHECKING
 
@@ -222,7 +223,9 @@ class StatisticsPanel(Group):
         for name, value in snapshot.observables.items():
             unit = "l/t" if name == "mean_speed" else ""
             doc = _sentence(schema.unit_words(unit))
-            put(name.replace("_", " "), f"{value:.3f} {unit}", doc)
+            # A speed is known from the first step on.
+            text = "–" if math.isnan(value) else f"{value:.3f} {unit}"
+            put(name.replace("_", " "), text, doc)
 
     def _show_trust(self, session: Session, status: Status) -> None:
         put, trust = self.state.put, None if session.looking is not None else status.trust

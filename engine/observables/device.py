@@ -12,7 +12,7 @@ class Observables(NamedTuple):
 
     `active_fraction`: share of rods with activity above 1/2. `polar_order` |⟨û⟩| and
     `nematic_order` |⟨exp 2iθ⟩| are 1 for aligned rods and about √(π/4N) for random ones.
-    `mean_speed`: ⟨|ẋ|⟩ over the last step.
+    `mean_speed`: ⟨|ẋ|⟩ over the last step; NaN in a snapshot before the first one.
     """
 
     active_fraction: Float[Array, ""]

@@ -154,6 +154,16 @@ def test_observables_are_those_of_the_snapshot(crowd):
     assert dict(after.observables) == pytest.approx(expected, rel=1e-4, abs=1e-5)
 
 
+def test_before_the_first_step_no_speed_is_known(pair):
+    start = Start(np.array([[5.0, 5.0], [15.0, 15.0]]), np.zeros(2), np.ones(2))
+    pair.rebuild(params=Params(space_size=20.0, activity_thresh=0.0), start=start)
+    assert math.isnan(pair.snapshot().observables["mean_speed"])
+    assert math.isnan(pair.advance(0).observables["mean_speed"])
+    speed = pair.advance(1).observables["mean_speed"]
+    assert speed > 0
+    assert pair.advance(0).observables["mean_speed"] == speed
+
+
 @pytest.mark.parametrize("theta", [0.0, 2.0])
 def test_a_free_rod_swims_straight_through_the_edge(pair, theta):
     """1,000 steps of v0 dt, wrapped; the second rod sleeps and stays."""

@@ -52,7 +52,7 @@ def test_a_branch_replaces_what_came_later():
 
 def test_a_speed_that_no_step_has_measured_is_no_speed():
     series = TimeSeries()
-    series.add(Snapshot(np.zeros((1, 4), np.float32), 0, 0.0, Params(), {"mean_speed": 0.0}))
+    series.add(Snapshot(np.zeros((1, 4), np.float32), 0, 0.0, Params(), {"mean_speed": np.nan}))
     still = Params(F_prop=0.0)
     series.add(Snapshot(np.zeros((1, 4), np.float32), 1, 0.1, still, {"mean_speed": 0.0}))
     speeds = series.table()[:, COLUMNS.index("mean_speed")]
