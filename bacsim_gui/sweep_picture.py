@@ -67,7 +67,7 @@ def diagram(found: "xarray.Dataset", spec: "Spec") -> "Figure":
             panel.set_ylabel(_label(found[name]))
         else:
             _map(figure, panel, x, y, mean, bad, spec.grid is not None, _label(found[name]))
-        panel.set_title(str(found[name].attrs["long_name"]).rstrip("."), fontsize=9, wrap=True)
+        panel.set_title(str(found[name].attrs["comment"]).rstrip("."), fontsize=9, wrap=True)
     if spec.states:
         _states(grid[panels - 1], x, y, _named(found, spec), spec)
         _failed(grid[panels - 1], x, y, bad)
@@ -229,6 +229,6 @@ def _label(values: "xarray.DataArray") -> str:
     about, name = values.attrs, str(values.name)
     words = name if name in about.get("symbol", "") else name.replace("_", " ")
     symbol = about.get("symbol", "")
-    unit = about.get("units", "1")
+    unit = about.get("units")
     text = f"{words}, {symbol}" if symbol and symbol != name else words
-    return text if unit == "1" else f"{text} / {unit}"
+    return f"{text} / {unit}" if unit else text

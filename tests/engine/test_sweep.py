@@ -195,3 +195,14 @@ def test_different_setups_are_in_different_jobs():
                        fixed={"dt_share": 0.9}), "1")  # fmt: skip
     assert [{s.setup.rods for s in job.systems} for job in made.jobs] == [{64}, {64}, {100}, {100}]
     assert replace(made.systems[0].setup, start_activity="none") == made.systems[3].setup
+
+
+@pytest.mark.parametrize(("systems", "jobs"), [(1, 1), (7, 7), (18, 9), (127, 9), (200, 13)])
+def test_there_are_jobs_enough_for_several_processes(systems, jobs):
+    at = {"from": 0, "to": 1, "points": systems}
+    table = {**TABLE, "seeds": 1, "grid": {"w_a": at if systems > 1 else [0.5]}}
+    del table["batch"]
+    made = plan(read(table, (Setup(), Params())), "1").jobs
+    assert len(made) == jobs
+    assert sum(len(job.systems) for job in made) == systems
+    assert max(job.batch for job in made) <= 16

@@ -16,6 +16,10 @@ from engine.study.sweep.names import applied
 from engine.study.sweep.seeds import seeds_of
 from engine.study.sweep.spec import Spec, Times
 
+# Where a spec does not say how many systems make a job: no more than that, and so few that there
+# are enough jobs to keep several processes busy and to lose little where one is stopped.
+MOST_IN_A_JOB, FEWEST_JOBS = 16, 8
+
 
 @dataclass(frozen=True)
 class System:
@@ -121,12 +125,13 @@ def _check_times(params: Params, times: Times) -> None:
 
 def _jobs(spec: Spec, systems: list[System]) -> Iterable[Job]:
     alike = _alike(systems)
+    most = spec.batch or min(MOST_IN_A_JOB, max(1, len(systems) // FEWEST_JOBS))
     groups: dict[Setup, list[System]] = {}
     for system in systems:
         groups.setdefault(same_program(system.setup), []).append(system)
     number = 0
     for group in groups.values():
-        batch = min(spec.batch, len(group))
+        batch = min(most, len(group))
         for begin in range(0, len(group), batch):
             yield Job(
                 number, tuple(group[begin : begin + batch]), batch, alike, spec.times, spec.observe

@@ -42,7 +42,7 @@ def dataset(
     found: dict[str, Any] = {}
     for k, name in enumerate(spec.observe):
         about = OBSERVED[name]
-        found[name] = (sampled, of_systems(values)[..., k], _about(*about[:3]))
+        found[name] = (sampled, of_systems(values)[..., k], _about(name, *about[:3]))
     seeds = np.array([system.seed for system in plan.systems], np.int64)
     found |= {
         "seed": (each, of_systems(seeds), {"long_name": "seed of the start and of the noise"}),
@@ -57,11 +57,11 @@ def dataset(
     }
     if spec.grid is not None:
         for name, axis in zip(spec.varied, spec.grid, strict=True):
-            coords[name] = (name, np.array(axis), _about(*described(name)))
+            coords[name] = (name, np.array(axis), _about(name, *described(name)))
     else:
         for name in spec.varied:
             listed = np.array([point[name] for point in spec.points])
-            coords[name] = ("point", listed, _about(*described(name)))
+            coords[name] = ("point", listed, _about(name, *described(name)))
     about = {
         "title": spec.title, "spec": text, "digest": plan.digest, **versions,
         "units": "reduced: l a length, t a time, f a force; see docs/parameters.md",
@@ -99,8 +99,10 @@ def read(path: Path) -> "xarray.Dataset":
     return found
 
 
-def _about(symbol: str, unit: str, doc: str) -> dict[str, str]:
-    return {"units": unit or "1", "long_name": doc, "symbol": symbol}
+def _about(name: str, symbol: str, unit: str, doc: str) -> dict[str, str]:
+    """What labels a plot, and the meaning as a comment (CF conventions)."""
+    about = {"long_name": name.replace("_", " "), "symbol": symbol, "comment": doc}
+    return about | ({"units": unit} if unit else {})
 
 
 def _collected(
@@ -124,7 +126,7 @@ def _parameters(plan: Plan, dims: tuple[str, ...], shape: tuple[int, ...]) -> di
     found = {}
     for field in schema.FIELDS:
         values = [getattr(s.params if field.live else s.setup, field.name) for s in firsts]
-        about = _about(field.symbol, field.unit, field.doc)
+        about = _about(field.name, field.symbol, field.unit, field.doc)
         if len(set(values)) == 1:
             found[field.name] = ((), values[0], about)
         else:

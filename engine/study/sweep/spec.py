@@ -67,7 +67,8 @@ class Spec:
 
     `varied` are the names that differ from point to point, and `grid` the values of each where the
     points are all combinations of them, None where they are a list. `replicates` systems of each
-    point differ by their seeds, which follow from `seed`. `batch` systems are run side by side.
+    point differ by their seeds, which follow from `seed`. `batch` systems are run side by side;
+    None leaves it to how many there are.
     """
 
     title: str
@@ -80,7 +81,7 @@ class Spec:
     observe: tuple[str, ...]
     seed: int = 1
     replicates: int = 1
-    batch: int = 16
+    batch: int | None = None
     diagram: Diagram = Diagram()
     states: tuple[State, ...] = ()
 
@@ -107,7 +108,7 @@ def read(table: Mapping[str, Any], base: tuple[Setup, Params]) -> Spec:
         points=points, times=_times(_table(table, "time")),
         observe=observing.checked_names(observe), seed=seed_from(table.get("seed", 1)),
         replicates=_whole(table, "seeds", 1, 1, 10_000),
-        batch=_whole(table, "batch", 16, 1, 65_536),
+        batch=_whole(table, "batch", 16, 1, 65_536) if "batch" in table else None,
     )  # fmt: skip
     if spec.systems > MOST_SYSTEMS:
         raise ParameterError(
