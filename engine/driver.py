@@ -214,9 +214,9 @@ class Driver:
         return self._now.snapshot
 
     def measure(
-        self, names: Iterable[str], of: Snapshot | None = None
+        self, names: str | Iterable[str], of: Snapshot | None = None
     ) -> Mapping[str, Float32[np.ndarray, "rods"]]:
-        """Measures of every rod (N,), by name (see `engine.snapshot.MEASURES`).
+        """Measures of every rod (N,), by name: some of `engine.snapshot.MEASURES`, or one.
 
         Of the present state, or of the rods of another snapshot under its parameters. Compiles at
         the first time only, and where rods are so many, or lists so long, that arrays are outgrown.

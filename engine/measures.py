@@ -74,7 +74,7 @@ class Meter:
         self._room: Capacity | None = None
 
     def of_snapshot(
-        self, snapshot: Snapshot, names: Iterable[str]
+        self, snapshot: Snapshot, names: str | Iterable[str]
     ) -> dict[str, Float32[np.ndarray, "rods"]]:
         """`names`, of `MEASURES`, of a state that no run need have on the device; see `of_run`."""
         return self.of_run(*self._placed(snapshot), names)
@@ -102,7 +102,7 @@ class Meter:
         return self.trust_of(*self._placed(snapshot), snapshot.step)
 
     def of_run(
-        self, state: State, room: Capacity, packed: Packed, names: Iterable[str]
+        self, state: State, room: Capacity, packed: Packed, names: str | Iterable[str]
     ) -> dict[str, Float32[np.ndarray, "rods"]]:
         """`names`, of `MEASURES`, of the rods of a run in arrays of the size `room`.
 
@@ -179,9 +179,12 @@ def list_kernel(setup: Setup) -> str:
     return resolve(replace(setup, kernel="neighbours")).kernel
 
 
-def checked_names(names: Iterable[str]) -> tuple[str, ...]:
-    """`names` once each. Raises `ParameterError` for one that is none of `MEASURES`."""
-    wanted = tuple(dict.fromkeys(names))
+def checked_names(names: str | Iterable[str]) -> tuple[str, ...]:
+    """`names` once each, or the one that `names` is.
+
+    Raises `ParameterError` for one that is none of `MEASURES`.
+    """
+    wanted = (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
     for name in wanted:
         if name not in MEASURES:
             raise ParameterError(

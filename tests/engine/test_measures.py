@@ -269,6 +269,11 @@ def test_nothing_is_compiled_for_nothing(crowd):
     assert seen == []
 
 
+def test_one_measure_may_be_named_by_itself(crowd):
+    (name,) = crowd.measure("speed")
+    assert name == "speed"
+
+
 def test_an_unknown_measure_is_refused_by_name(crowd):
     with pytest.raises(ParameterError, match=r"measures = 'sped' is unknown. Use some of speed"):
         crowd.measure(["sped"])
