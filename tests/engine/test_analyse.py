@@ -227,6 +227,24 @@ def test_one_and_two_rods(tmp_path, n):
     report.write_report(found, tmp_path, {}, names)
 
 
+def test_a_box_hardly_larger_than_its_rods_has_no_spectrum_to_draw(tmp_path):
+    small = replace(PARAMS, space_size=2 * PARAMS.length + 2 * PARAMS.sensing_range)
+    found = analysed(write(tmp_path / "run.gsd", swimmers(12, 4, small)))
+    assert len(found.curves["energy_spectrum"].x) > 1
+    names = drawn(found, tmp_path)
+    assert "spectrum" not in names
+    assert {"series", "msd", "field"} <= set(names)
+
+
+def test_where_nothing_is_driven_the_displacement_is_drawn_without_a_legend(tmp_path):
+    still = replace(PARAMS, F_prop=0.0)
+    frames = [replace(one, params=still) for one in swimmers(6, 8)]
+    found = analysed(write(tmp_path / "run.gsd", frames))
+    with figures._styled() as figure:
+        figures._msd(figure, found)  # a legend of nothing would warn
+        assert figure.axes[0].get_legend() is None
+
+
 def test_no_rod_at_all_is_refused(tmp_path):
     frames = [replace(one, rods=one.rods[:0], observables={}) for one in swimmers(5)]
     with pytest.raises(AnalysisError, match="no rod in any"):

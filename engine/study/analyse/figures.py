@@ -126,7 +126,7 @@ def _msd(figure: "Figure", results: Results) -> None:
         axes.plot(
             tau, curve.y[-1] * tau / tau[-1], color=_GREY, ls=":", lw=1, label=r"$\propto\tau$"
         )
-    axes.legend()
+    _legend(axes)
 
 
 def _orientation(figure: "Figure", results: Results) -> None:
@@ -200,8 +200,7 @@ def _velocity_correlation(figure: "Figure", results: Results) -> None:
 def _spectrum(figure: "Figure", results: Results) -> None:
     assert results.scales is not None
     axes, curve = figure.subplots(), results.curves["energy_spectrum"]
-    # The Gaussian leaves e^{-k²σ²} of the energy: beyond 2/σ little but that is seen.
-    shown = (curve.x > 0) & (curve.x < 2.5 / results.scales.smoothing.sigma)
+    shown = _shown_waves(results, curve)
     width = 2 * results.span.params.radius
     _band(axes, Curve(*(part[shown] for part in curve_parts(curve, width))), BLUE, "o")
     axes.axvline(width / results.scales.smoothing.sigma, color=_GREY, lw=0.6, ls=":")
@@ -211,6 +210,13 @@ def _spectrum(figure: "Figure", results: Results) -> None:
     )  # fmt: skip
     axes.set(xlabel="wave number $kd$", ylabel=r"$E(k)$ (l$^3$/t$^2$)")
     _log(axes, "x", "y")
+
+
+def _shown_waves(results: Results, curve: Curve) -> np.ndarray:
+    """Which waves of a spectrum are drawn; none where a box is hardly larger than its rods."""
+    assert results.scales is not None
+    # The Gaussian leaves e^{-k²σ²} of the energy: beyond 2/σ little but that is seen.
+    return (curve.x > 0) & (curve.x < 2.5 / results.scales.smoothing.sigma)
 
 
 def _field(figure: "Figure", results: Results) -> None:
@@ -277,8 +283,7 @@ def _blocking(figure: "Figure", results: Results) -> None:
     axes.set(xlabel="length of a block (t)", ylabel="standard error over\nthat of single frames",
              ylim=(0, None))  # fmt: skip
     _log(axes, "x")
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend()
+    _legend(axes)
 
 
 def log_bins(curve: Curve, each_octave: int = 3) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -301,6 +306,12 @@ def log_bins(curve: Curve, each_octave: int = 3) -> tuple[np.ndarray, np.ndarray
 def curve_parts(curve: Curve, times: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The parts of a curve with x times `times`."""
     return curve.x * times, curve.y, curve.error
+
+
+def _legend(axes: "Axes") -> None:
+    """A legend, where something has a label."""
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend()
 
 
 def _log(axes: "Axes", *which: str) -> None:
@@ -353,7 +364,13 @@ _FIGURES: dict[str, tuple[Callable[[Results], bool], Draw]] = {
     "fluctuations": (_has("fluctuations"), _fluctuations),
     "pair_correlation": (_has("pair_correlation"), _pair_correlation),
     "velocity_correlation": (_has("velocity_correlation"), _velocity_correlation),
-    "spectrum": (_has("energy_spectrum"), _spectrum),
+    "spectrum": (
+        lambda results: (
+            (curve := results.curves.get("energy_spectrum")) is not None
+            and bool(_shown_waves(results, curve).any())
+        ),
+        _spectrum,
+    ),
     "msd": (_has("msd"), _msd),
     "orientation": (_has("orientation"), _orientation),
     "field": (
