@@ -245,6 +245,13 @@ def test_rods_that_lie_together_fluctuate_in_proportion():
     np.testing.assert_allclose(density.fluctuation(found), 100 * density.fluctuation(single))
 
 
+def test_numbers_in_a_vast_box_take_no_room_for_its_empty_parts():
+    x = np.array([[0.1, 0.1], [0.2, 0.3], [9e5, 3.0]])
+    found = density.counts(x, 1e6, np.array([3_000_000]))  # of 9 TB, a byte each
+    np.testing.assert_allclose(found.mean, 3 / 9e12, rtol=1e-12)
+    np.testing.assert_allclose(found.square, (2**2 + 1) / 9e12, rtol=1e-12)
+
+
 def test_a_power_law_is_found():
     x = np.array([1.0, 2.0, 4.0, 9.0, 0.0])
     fit = density.power_law(x, 3 * x**0.8)
