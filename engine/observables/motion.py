@@ -80,7 +80,8 @@ class Motion:
     Lags are 1 … 8 frames, then four an octave (10, 12, 14, 16, 20, …), up to `most`; of lags above
     8 not every start is used, but those that lie as far apart as the lags do (the scheme of
     Ramírez et al., J. Chem. Phys. 133, 154103 (2010), without its averages). Rods are followed by
-    their ids and may come and go. Memory: 8 states for each octave.
+    their ids and may come and go; one that comes back begins a new path, since how often it went
+    round the box meanwhile is not known. Memory: 8 states for each octave.
 
     Attributes:
         farthest: the largest distance that a rod went between two frames, l. Near L/2 paths are
@@ -121,14 +122,15 @@ class Motion:
         """The rods with their places off the periodic box, where they were seen before."""
         order = np.argsort(ids, kind="stable")
         at, theta, ids = at[order], theta[order], np.asarray(ids)[order]
-        path = at.copy()
+        path, since = at.copy(), np.full(len(ids), self._frame)
         if self._before is not None:
             now, then = _shared(ids, self._before.ids)
             way = at[now] - self._at[then]
             way -= self._side * np.round(way / self._side)
             path[now] = self._before.path[then] + way
+            since[now] = self._before.since[then]
             self.farthest = max(self.farthest, float(np.hypot(*way.T).max(initial=0)))
-        self._before, self._at = _Rods(ids, path, theta), at
+        self._before, self._at = _Rods(ids, path, theta, since), at
         return self._before
 
 
@@ -136,6 +138,7 @@ class _Rods(NamedTuple):
     ids: np.ndarray
     path: np.ndarray
     theta: np.ndarray
+    since: np.ndarray  # the frame in which each path began
 
 
 def _shared(some: np.ndarray, others: np.ndarray) -> tuple[np.ndarray | slice, np.ndarray | slice]:
@@ -148,10 +151,11 @@ def _shared(some: np.ndarray, others: np.ndarray) -> tuple[np.ndarray | slice, n
 
 def _moved(lag: int, before: _Rods, now: _Rods) -> list[Moved]:
     here, there = _shared(now.ids, before.ids)
-    way = now.path[here] - before.path[there]
+    on_one_path = now.since[here] == before.since[there]
+    way = (now.path[here] - before.path[there])[on_one_path]
     if not len(way):
         return []
-    turn = now.theta[here] - before.theta[there]
+    turn = (now.theta[here] - before.theta[there])[on_one_path]
     return [Moved(lag, float((way * way).sum(1).mean()), float(np.cos(turn).mean()))]
 
 

@@ -228,13 +228,24 @@ def test_rods_that_come_and_go_are_followed_by_their_ids():
         ids = ids[ids < 20]
         there.append(ids)
         for one in follow.add(path[at, ids] % SIDE, theta[at, ids], ids):
-            # A rod that was away meanwhile may have gone round the box unseen: none did here.
-            both = np.intersect1d(ids, there[at - one.lag])
-            away = path[at, both] - path[at - one.lag, both]
-            if all(np.isin(both, seen).all() for seen in there[at - one.lag :]):
-                assert one.square == pytest.approx((away**2).sum(1).mean())
-                checked += 1
+            # One that was away meanwhile may have gone round the box unseen.
+            same = [i for i in ids if all(i in seen for seen in there[at - one.lag :])]
+            away = path[at, same] - path[at - one.lag, same]
+            assert one.square == pytest.approx((away**2).sum(1).mean())
+            turn = theta[at, same] - theta[at - one.lag, same]
+            assert one.alike == pytest.approx(np.cos(turn).mean())
+            checked += len(same) < len(ids)
     assert checked > 5
+
+
+def test_a_rod_that_comes_back_begins_a_new_path():
+    follow = motion.Motion(10.0, 3)
+    for x, expected in ((9.5, 0), (None, 0), (0.5, 0), (1.0, 1)):
+        here = np.array([] if x is None else [[x, 0.0]]).reshape(-1, 2)
+        ids = np.full(len(here), 7)
+        found = follow.add(here, np.zeros(len(here)), ids)
+        assert [one.lag for one in found] == [1] * expected  # none across the frame without it
+    assert found[0].square == pytest.approx(0.25)
 
 
 def test_motion_of_nothing_and_of_strangers():
