@@ -128,13 +128,28 @@ def _of_another_program(path: Path, number: int, params: Params | None) -> Snaps
             if not -len(file) <= number < len(file):
                 raise IndexError(f"{path} has {len(file)} frames, and no frame {number}.")
             number %= len(file)
-            frame = file[number]
-            turned = any(file.file.chunk_exists(i, "particles/orientation") for i in (0, number))
+            frame: Any = file[number]
+            lacks = _lacking(file.file, number, int(frame.particles.N))
     except (OSError, RuntimeError, ValueError, KeyError) as problem:
         raise StorageError(f"{path} cannot be read as GSD: {problem}.") from problem
-    if not turned:
-        _refuse(path, number, "holds no orientations")
+    if lacks:
+        _refuse(path, number, f"holds no {lacks[0]}s")
     return _checked(path, number, frame, params)
+
+
+def _lacking(file: gsd.fl.GSDFile, number: int, n: int) -> list[str]:
+    """What is told of no rod of a frame of `n`, for which readers put in a default.
+
+    A lone rod in the middle is there by default too, and so nothing is told of its place.
+    """
+    given, count = [number], "particles/N"
+    if file.chunk_exists(0, count) and int(file.read_chunk(0, count)[0]) == n:
+        given.append(0)  # only then do later frames have what it holds
+    told = ("position", "orientation") if n > 1 else ("orientation",)
+    return [
+        what for what in told
+        if not any(file.chunk_exists(at, f"particles/{what}") for at in given)
+    ]  # fmt: skip
 
 
 def _checked(path: Path, number: int, frame: Any, params: Params) -> Snapshot:
@@ -148,10 +163,10 @@ def _checked(path: Path, number: int, frame: Any, params: Params) -> Snapshot:
     for name, array, shape in (("position", pos, (n, 3)), ("orientation", turns, (n, 4)),
                                ("activity", activity, (n,))):  # fmt: skip
         if array.shape != shape:
-            _refuse(path, number, f"has a {name} of shape {array.shape}, not {shape}")
+            _refuse(path, number, f"has {name} of shape {array.shape}, not {shape}")
         bad = ~np.isfinite(array.reshape(n, -1)).all(axis=1)
         if bad.any():
-            _refuse(path, number, f"has a {name} that is no number, of rod {np.argmax(bad)}")
+            _refuse(path, number, f"has {name} that is no number, of rod {np.argmax(bad)}")
     side = box[0]
     if not (side > 0 and abs(box[1] - side) <= _ROUNDING * side and not box[3:].any()):
         _refuse(path, number, f"has the box {box.tolist()}, which is no square")

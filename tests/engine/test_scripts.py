@@ -216,6 +216,12 @@ def test_rods_of_another_program_begin_a_run(tmp_path):
         load_snapshot(path, 2, params=OTHERS)
 
 
+def test_a_lone_rod_of_another_program_may_lie_in_the_middle(tmp_path):
+    frame = other_frame(N=1, position=[[0, 0, 0]], orientation=[[0, 0, 0, 1]])
+    found = load_snapshot(written(tmp_path / "other.gsd", frame), params=OTHERS)
+    np.testing.assert_allclose(found.rods, [[10, 10, np.pi, 1]], atol=1e-6)
+
+
 def moved(*by: float) -> np.ndarray:
     return np.zeros((3, 3), np.float32) + np.array(by)
 
@@ -230,6 +236,7 @@ FAULTS = {
     ),
     "no turn": ({"orientation": np.full((3, 4), 0.1)}, "rod 0 has an orientation that is no turn"),
     "no orientation": ({"orientation": None}, "holds no orientations"),
+    "no place": ({"position": None}, "holds no positions"),
 }
 
 
@@ -240,6 +247,21 @@ def test_what_no_run_can_begin_with_is_told(tmp_path, fault):
     with pytest.raises(StorageError, match=words) as told:
         load_snapshot(path, params=OTHERS)
     assert "Start(pos, theta, activity)" in str(told.value)
+
+
+@pytest.mark.parametrize("what", ["position", "orientation"])
+def test_a_frame_of_another_number_of_rods_takes_nothing_from_the_first(tmp_path, what):
+    fewer = other_frame(N=2, position=moved(0, 1, 0)[:2], orientation=[[0, 0, 0, 1]] * 2)
+    setattr(fewer.particles, what, None)
+    path = written(tmp_path / "other.gsd", other_frame(), fewer)
+    assert load_snapshot(path, 0, params=OTHERS).n == 3
+    with pytest.raises(StorageError, match=f"Frame 1 of .* holds no {what}s"):
+        load_snapshot(path, params=OTHERS)
+    same = other_frame(**{what: None})
+    same.configuration.step = 13  # gsd drops a frame in which nothing is new
+    path = written(tmp_path / "same.gsd", other_frame(), same)
+    first, last = (load_snapshot(path, k, params=OTHERS) for k in (0, 1))
+    np.testing.assert_array_equal(first.rods, last.rods)
 
 
 @pytest.mark.parametrize(
