@@ -14,10 +14,15 @@ def whole_file(path: Path, what: str, *, overwrite: bool = False) -> Iterator[Pa
     """A name to write to, which becomes `path` when the block has ended without an error.
 
     `what` it is, in the words of messages. Raises `StorageError` where it cannot be written, and
-    where there is such a file already that `overwrite` does not give up; that one stays then.
+    where there is such a file already that `overwrite` does not give up; that one stays then. So
+    does what is no file, a device say. A link stays one: what it leads to is overwritten.
     """
+    if overwrite:
+        path = Path(os.path.realpath(path))
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        if overwrite and path.exists() and not path.is_file():
+            raise OSError("it is no file")
         if path.exists() and not overwrite:
             raise FileExistsError
         part.touch()
