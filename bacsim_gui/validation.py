@@ -7,6 +7,7 @@ JAX is imported when the command line is known to be good.
 import argparse
 import json
 import shlex
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -92,10 +93,20 @@ def validate(arguments: argparse.Namespace, command: PlainParser) -> None:
 def _check_writable(as_json: Path | None, as_page: Path | None) -> None:
     """Raise `RunError` for what could not be written in the end, before anything is computed."""
     for path in filter(None, (as_json, as_page)):
-        if path.is_dir() or not path.absolute().parent.is_dir():
+        folder = path.absolute().parent
+        if path.is_dir() or not folder.is_dir():
             raise RunError(f"{path} cannot be written: give a file in a folder that exists.")
+        try:
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as problem:
+            raise RunError(f"{path} cannot be written: {problem.strerror}.") from problem
     if as_json is not None and as_json.exists():
         raise RunError(f"{as_json} exists already. Give another name for the figures.")
+    if as_page is not None and as_page.exists() and not as_page.is_file():
+        raise RunError(f"{as_page} cannot be written: it is no file.")
+    if as_json is not None and as_page is not None and as_json.resolve() == as_page.resolve():
+        raise RunError(f"{as_json} cannot be both figures and page. Give two names.")
 
 
 def _run(checks: "Sequence[Check]", results: "list[Result]", progress: Progress) -> None:

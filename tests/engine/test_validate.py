@@ -5,9 +5,12 @@ The fast ones run always, all with `pytest --validate tests/engine/test_validate
 prints what was read.
 """
 
+import errno
 import importlib
 import json
 import math
+import os
+import tempfile
 from dataclasses import replace
 
 import numpy as np
@@ -115,6 +118,36 @@ def test_what_cannot_be_written_is_refused_before_anything_runs(tmp_path, capsys
         out, err = capsys.readouterr()
         assert not out
         assert path.name in err
+
+
+@pytest.mark.parametrize("flag", ["--json", "--write"])
+def test_a_folder_that_takes_no_file_is_told_before_anything_runs(
+    flag, tmp_path, capsys, monkeypatch
+):
+    def full(**options: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    assert cli.main(["validate", "--only", "free-rod", flag, str(tmp_path / "new")]) == 1
+    out, err = capsys.readouterr()
+    assert not out
+    assert "Read-only file system" in err
+
+
+def test_figures_and_page_are_two_files(tmp_path, capsys):
+    path = tmp_path / "both"
+    line = ["validate", "--only", "free-rod", "--json", str(path)]
+    assert cli.main([*line, "--write", str(tmp_path / "." / "both")]) == 1
+    assert "Give two names" in capsys.readouterr().err
+    assert not path.exists()
+
+
+def test_a_page_takes_the_place_of_no_device(tmp_path, capsys):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert cli.main(["validate", "--only", "free-rod", "--write", str(pipe)]) == 1
+    assert "it is no file" in capsys.readouterr().err
+    assert pipe.is_fifo()
 
 
 def breaks(lab: Lab):
