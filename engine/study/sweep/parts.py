@@ -3,6 +3,7 @@
 
 import json
 import shutil
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from zipfile import BadZipFile
@@ -15,6 +16,10 @@ from engine.study.sweep.job import Done
 from engine.study.sweep.plan import Job, Plan
 
 PLAN = "plan.json"
+# What numpy, zipfile and zlib raise for files that are cut, altered or not ours.
+_DAMAGED = (
+    OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error, RuntimeError, TypeError,
+)  # fmt: skip
 
 
 class Parts:
@@ -52,7 +57,7 @@ class Parts:
                 continue
             try:
                 found[job.number] = _read(path, job)
-            except (OSError, ValueError, KeyError, EOFError, BadZipFile) as problem:
+            except _DAMAGED as problem:
                 notes.append(f"{path} is damaged ({problem}); its systems are run again.")
         return found, notes
 
