@@ -7,7 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from bacsim_gui import movie_files
 from bacsim_gui import timeline as timelines
+from bacsim_gui.encoder import EncoderError
+from bacsim_gui.movie_formats import MOVIES, PICTURE
 from bacsim_gui.presets import Run, load_config
 from bacsim_gui.view import View, ViewError
 from engine import schema
@@ -47,11 +50,13 @@ def read(path: Path) -> Opened:
     kind = path.suffix.lower()
     if kind not in SUFFIXES and timelines.sidecar(path).exists():
         return _timeline(timelines.sidecar(path))
+    if kind in (*MOVIES, PICTURE) and (opened := _filmed(path)):
+        return opened
     if kind not in SUFFIXES:
         raise StorageError(
             f"{path} cannot be opened: give parameters ({CONFIG}), a checkpoint "
             f"({checkpoints.SUFFIX}), a timeline ({timelines.SUFFIX}) or a trajectory "
-            f"({trajectory.SUFFIX}), or a movie that has its timeline beside it."
+            f"({trajectory.SUFFIX}), or a movie or picture of bacsim's."
         )
     if kind == CONFIG:
         return Opened(path, load_config(path))
@@ -59,6 +64,28 @@ def read(path: Path) -> Opened:
         kept = checkpoints.load(path)
         return Opened(path, kept=kept.checkpoint, notes=_notes(path, kept.notes))
     return _timeline(path) if kind == timelines.SUFFIX else Opened(path, frames=Trajectory(path))
+
+
+def _filmed(path: Path) -> Opened | None:
+    """The run whose parameters and seed are written in a movie or picture; None where none are."""
+    try:
+        about = movie_files.metadata(path)
+    except FileNotFoundError:
+        raise StorageError(f"There is no file {path}.") from None
+    except (OSError, EncoderError) as problem:
+        raise StorageError(f"{path} cannot be read: {problem}.") from problem
+    if "parameters" not in about:
+        return None
+    try:
+        setup, params = schema.from_mapping(json.loads(about["parameters"]))
+        seed = schema.seed_from(int(about.get("seed", 1)))
+    except (ValueError, TypeError, KeyError, AttributeError) as problem:
+        raise StorageError(f"{path} tells of a run that cannot be: {problem}") from problem
+    note = (
+        f"Begun anew with the parameters and the seed that are written in {path.name}, which does "
+        "not hold rods or obstacles."
+    )
+    return Opened(path, Run(about.get("title", path.stem), "", setup, params, seed=seed), note=note)
 
 
 def _timeline(path: Path) -> Opened:

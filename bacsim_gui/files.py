@@ -26,9 +26,11 @@ from engine.snapshot import Snapshot
 from engine.storage import checkpoint as checkpoints
 from engine.storage.errors import StorageError
 
-ALL = "All that can be opened (*.toml *.bacsim *.timeline *.gsd *.mp4 *.webm *.gif)"
+ALL = "All that can be opened (*.toml *.bacsim *.timeline *.gsd *.mp4 *.webm *.gif *.png)"
 PARAMETERS, CHECKPOINTS = "Parameters (*.toml)", "Checkpoints (*.bacsim)"
-OTHERS = "Timelines (*.timeline);;Trajectories (*.gsd)"
+OTHERS = (
+    "Timelines (*.timeline);;Trajectories (*.gsd);;Movies and pictures (*.mp4 *.webm *.gif *.png)"
+)
 
 
 class Files(QObject):

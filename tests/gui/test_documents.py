@@ -9,6 +9,7 @@ import pytest
 
 from bacsim_gui import __version__, autosaves, documents
 from bacsim_gui.background import Background
+from bacsim_gui.pictures import write_picture
 from bacsim_gui.presets import load_preset, save_config
 from bacsim_gui.timeline import Head, Timeline, TimelineError
 from bacsim_gui.view import View
@@ -86,12 +87,32 @@ def test_a_timeline_is_its_run_from_the_first_step_and_says_how_to_follow_it(dri
 def test_a_movie_is_opened_by_the_timeline_beside_it(driver, tmp_path):
     movie = tmp_path / "swarm.mp4"
     movie.write_bytes(b"a movie")
-    with pytest.raises(StorageError, match="timeline beside it"):
+    with pytest.raises(StorageError, match="movie or picture of bacsim"):
         documents.read(movie)
     Timeline(Head.of(driver, "filmed", 25, 60.0)).keep(tmp_path / "swarm.mp4.timeline").close()
     opened = documents.read(movie)
     assert opened.run is not None
     assert (opened.run.title, opened.run.K) == ("filmed", 25)
+
+
+def test_a_picture_begins_anew_the_run_that_is_written_in_it(tmp_path):
+    pixels = np.zeros((4, 4, 4), np.uint8)
+    about = {"title": "seen", "bacsim": "1", "seed": "12",
+             "parameters": json.dumps(to_mapping(RUN.setup, RUN.params))}  # fmt: skip
+    path = tmp_path / "picture.png"
+    write_picture(path, pixels, about)
+    opened = documents.read(path)
+    assert opened.run is not None
+    assert (opened.run.setup, opened.run.params) == (RUN.setup, RUN.params)
+    assert (opened.run.title, opened.run.seed, opened.run.start) == ("seen", 12, None)
+    assert "Begun anew with the parameters and the seed" in opened.note
+    for damaged in ('{"params": {"F_prop": "fast"}}', "{", '{"params": {"speed": 3}}'):
+        write_picture(path, pixels, {**about, "parameters": damaged})
+        with pytest.raises(StorageError, match="run that cannot be"):
+            documents.read(path)
+    write_picture(path, pixels, {})
+    with pytest.raises(StorageError, match="cannot be opened"):
+        documents.read(path)
 
 
 def test_a_run_goes_on_from_a_frame_that_holds_all_rods(driver, tmp_path):
