@@ -62,7 +62,7 @@ def test_version():
         (["--screenshot", "no/such/window.png"], "no folder"),
         (["no-such-run.bacsim"], "no-such-run.bacsim"),
         (["no-such-run.toml"], "no-such-run.toml"),
-        (["swarm.mp4"], "swarm.mp4 cannot be opened"),
+        (["swarm.mp4"], "There is no file swarm.mp4"),
         (["a.toml", "--config", "b.toml"], "exclude each other"),
         (["--autosave-minutes", "-1"], "autosave-minutes = '-1'"),
     ],
