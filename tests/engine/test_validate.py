@@ -18,6 +18,7 @@ import pytest
 
 from bacsim_gui import cli
 from engine import Driver, ParameterError, Params, Setup
+from engine.kernels import native, resolve
 from engine.step import pack
 from engine.study.validate import check as checks
 from engine.study.validate.check import Check, Reading, Result
@@ -75,6 +76,7 @@ def wrong(**factors: float):
         ({"radius": 1.01}, {"contact-centres", "contact-tips", "contact-head-on"}),
         ({"T_prop": 0.99}, {"circle"}),
         ({"dt": 1.01}, {"free-rod", "contact-centres", "contact-tips", "conservation"}),
+        ({"tau_a": 1.01}, {"memory"}),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )  # fmt: skip
@@ -82,6 +84,28 @@ def test_a_wrong_engine_is_found(factors, found_by, lab, monkeypatch):
     monkeypatch.setattr("engine.current.pack", wrong(**factors))
     failed = {c.name for c in CHECKS if c.fast and result_of(c, lab).status == "FAIL"}
     assert found_by <= failed
+
+
+def test_a_little_too_much_diffusion_is_found(lab, monkeypatch):
+    monkeypatch.setattr("engine.current.pack", wrong(D_t=1.06))
+    assert result_of(BY_NAME["diffusion"], lab).status == "FAIL"
+
+
+@pytest.mark.validate
+@pytest.mark.slow
+def test_native_code_that_follows_another_law_is_found(monkeypatch):
+    """It would wake where it is crowded in place of where it is not."""
+    if resolve(Setup(kernel="neighbours")).kernel != "native":
+        pytest.skip("there is no native code here")
+    whole = native.advance
+
+    def rising(state, params, K, most_move, *, threads):
+        return whole(state, replace(params, activation="rising"), K, most_move, threads=threads)
+
+    monkeypatch.setattr(native, "advance", rising)
+    result = result_of(BY_NAME["choices"], Lab())
+    failed = [r.what for r in result.readings if r.status == "FAIL"]
+    assert failed == ["largest difference after 10 steps, activation = falling"]
 
 
 def test_forces_that_are_not_scaled_are_found(lab, monkeypatch):

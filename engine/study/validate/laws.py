@@ -9,7 +9,7 @@ import numpy as np
 from engine.obstacle import Obstacle
 from engine.params import Params, Setup
 from engine.study.validate.check import Reading, near, none_of, sampled
-from engine.study.validate.lab import ALWAYS_ACTIVE, KEPT_ACTIVE, Lab, moved
+from engine.study.validate.lab import ALWAYS_ACTIVE, KEPT_ACTIVE, Lab, moved, random_rods
 from engine.study.validate.single import GRAIN, start_of
 
 # The kernel that is compiled soonest, where it is native code: each law has a program of its own.
@@ -17,18 +17,18 @@ SOON = "neighbours"
 
 
 def memory(lab: Lab) -> Iterator[Reading]:
-    """A rod that wakes, and one that falls asleep, whatever the step."""
-    for dt, steps in ((0.01, 150), (0.05, 30)):
-        for threshold, begin in ((-9.0, 0.0), (9.0, 1.0)):
-            params = Params(space_size=40.0, w_d=0.0, w_a=0.0, activity_width=0.0, tau_a=2.0,
-                            activity_thresh=threshold, dt=dt, F_prop=0.0)  # fmt: skip
-            driver = lab.engine(params, start=start_of([[20, 20]], [0], [begin]))
-            after = driver.advance(steps)
-            target = 1.0 - begin
-            expected = target + (begin - target) * math.exp(-1.5 / 2.0)
-            word = "wakes" if target else "falls asleep"
-            yield near(f"activity of a rod that {word}, t = 1.5, dt = {dt:g}", expected,
-                       after.activity[0], 1e-5)  # fmt: skip
+    """Rods that wake and rods that fall asleep, each from an activity of its own."""
+    tau_a, rods = 0.5, 100
+    before = np.linspace(0, 1, rods)
+    for word, threshold, target in (("wake", -9.0, 1.0), ("fall asleep", 9.0, 0.0)):
+        params = Params(space_size=100.0, F_prop=0.0, dt=0.003, w_d=0.0, w_a=0.0, tau_a=tau_a,
+                        activity_thresh=threshold, activity_width=0.0)  # fmt: skip
+        driver = lab.engine(params, start=random_rods(6, rods, params, before))
+        for K in (1, 200):
+            after = driver.advance(K - driver.step)
+            expected = target + (before - target) * math.exp(-after.time / tau_a)
+            off = np.abs(after.activity - expected).max()
+            yield near(f"rods that {word}: largest difference after {K} steps", 0.0, off, 1e-5)
 
 
 def activation(lab: Lab) -> Iterator[Reading]:

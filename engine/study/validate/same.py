@@ -4,7 +4,7 @@
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import jax
 import numpy as np
@@ -12,15 +12,19 @@ import numpy as np
 from engine.capacity import capacity_for
 from engine.driver import Driver
 from engine.kernels import resolve, rowsum
-from engine.params import Params, Setup
+from engine.params import Laws, Params, Setup
 from engine.snapshot import Start
 from engine.state import to_device
 from engine.step import pack, rods_of, unpack
 from engine.study.validate.check import SIGMAS, Reading, absent, band, near, none_of
-from engine.study.validate.lab import Lab, kernels_here, moved, packed
+from engine.study.validate.lab import Lab, kernels_here, moved, packed, turned
 from engine.study.validate.numerics import CROWD
 
 NOISY = {"D_r": 0.02, "D_t": 0.001, "tau_a": 0.5}
+# With every stage of a step at work.
+EVERYTHING = {
+    "T_prop": 2.0, "tau_a": 0.05, "D_r": 0.2, "D_t": 0.01, "tumble_rate": 5.0, "w_a": 0.5,
+}  # fmt: skip
 ALL_KERNELS = ("native", "neighbours", "rowsum", "naive")
 
 
@@ -76,6 +80,29 @@ def threads(lab: Lab) -> Iterator[Reading]:
         lab.say(f"native code on {count} threads")
         ends.append(Driver(setup, params, seed=3, threads=count).advance(200).rods)
     yield none_of(what, sum(int((end != ends[0]).sum()) for end in ends))
+
+
+def choices(lab: Lab) -> Iterator[Reading]:
+    """Soon after the same start, under each choice of the model, native code and JAX's agree."""
+    n, here = 100, kernels_here()
+    if "native" not in here:
+        yield absent("native code and JAX's", "there is no native code here")
+        return
+    params = packed(n, 0.3, **CROWD | EVERYTHING)
+    others = [
+        {f.name: word} for f in fields(Laws) for word in f.metadata["choices"] if word != f.default
+    ]
+    for laws in ({}, *others):
+        both = [replace(here[code], rods=n, **laws) for code in ("native", "rowsum")]
+        start = Start.of(lab.engine(params, setup=both[0], seed=5).snapshot())
+        start = replace(start, activity=np.linspace(0, 1, n))
+        ends = [lab.engine(params, start=start, setup=s, seed=5).advance(10) for s in both]
+        gap = max(
+            np.abs(moved(*ends)).max(), np.abs(turned(*ends)).max(),
+            np.abs(ends[0].activity - ends[1].activity).max(),
+        )  # fmt: skip
+        told = ", ".join(f"{name} = {word}" for name, word in laws.items()) or "as given"
+        yield near(f"largest difference after 10 steps, {told}", 0.0, gap, 1e-4)
 
 
 def blocks(lab: Lab) -> Iterator[Reading]:

@@ -42,7 +42,7 @@ CHECKS = (
     ),
     Check(
         "memory", "a = A + (a₀ − A) exp(−t/tau_a), whatever dt", "equations (6), (7)",
-        "laws.memory", quick=True,
+        "laws.memory", quick=True, fast=True,
     ),
     Check(
         "activation", "rising: A = 1/(1 + exp(−(S − S*)/w)); falling: 1 − A", "equations (5), (6)",
@@ -127,6 +127,10 @@ CHECKS = (
           "same.growth", quick=True),
     Check("threads", "no bit depends on the number of threads", "ours", "same.threads",
           quick=True),
+    Check(
+        "choices", "native code and JAX's agree under each choice of the model",
+        "equations (3) to (14)", "same.choices", quick=True,
+    ),
     Check("blocks", "sums do not depend on the size of blocks", "equations (3) to (5)",
           "same.blocks", quick=True),
     Check("kernels", "averages do not depend on the kernel", "equations (3) to (5)",
