@@ -202,6 +202,7 @@ def test_rods_come_and_go(tmp_path):
         frames.append(replace(one, rods=one.rods[kept], ids=ids))
     found = analysed(write(tmp_path / "run.gsd", frames))
     assert found.span.rods == (N - 5, N - 5)
+    assert not any("number of rods changes" in text for text in found.notes)
     first = [np.mean(np.setdiff1d(np.arange(N), np.r_[k : k + 6]) % 3 > 0) for k in range(23)]
     expected = np.mean(first) * (free_speed(GIVEN, PARAMS) * GAP) ** 2
     assert found.curves["msd"].y[0] == pytest.approx(expected, rel=1e-4)
@@ -209,6 +210,7 @@ def test_rods_come_and_go(tmp_path):
     frames[6] = replace(frames[6], rods=frames[6].rods[:0], ids=np.zeros(0, np.int32))
     found = analysed(write(tmp_path / "few.gsd", frames))
     assert found.span.rods == (0, N - 5)
+    assert any("number of rods changes" in text for text in found.notes)
     assert found.curves["clusters"].y.sum() == pytest.approx(1)
 
 

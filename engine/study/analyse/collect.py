@@ -22,6 +22,10 @@ from engine.study.blocking import Average, average
 
 # Blocks of time from whose scatter the errors of curves follow.
 BLOCKS = 8
+_CHANGING = (
+    "The number of rods changes: the fluctuations of the number in parts of the box, and their "
+    "exponent, hold that change."
+)
 _WITHIN_WALLS = (
     "Within walls there is no pair correlation, no number fluctuation, no energy spectrum, no "
     "enstrophy and no density of defects: those take the box to be periodic. The local packing "
@@ -169,6 +173,8 @@ def analyse(
         raise AnalysisError(f"{trajectory.path} holds no rod in any of the frames looked at.")
     averages = {name: average(values) for name, values in known.items()}
     curves, exponent = _curves(blocks, scales, span, squares)
+    if "fluctuations" in curves and span.rods[0] != span.rods[1]:
+        notes.append(_CHANGING)
     return Results(
         span, scales, known, averages, curves, exponent, last, velocity, trajectory.one_rod_in,
         notes,
