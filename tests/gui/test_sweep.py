@@ -3,6 +3,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from bacsim_gui.sweep_command import load
 from engine.schema import ParameterError
 from engine.study.sweep import result
+from tests.gui.commands import Commands, serving
 from tests.gui.conftest import without_display
 
 SPEC = """\
@@ -35,7 +37,7 @@ aspect_ratio = [4, 100]
 [time]
 warm_up = 0.1
 every = 0.1
-samples = 2
+samples = 60
 
 [[states]]
 name = "asleep"
@@ -48,6 +50,13 @@ def environment(tmp_path_factory):
     return without_display(tmp_path_factory.mktemp("state"))
 
 
+@pytest.fixture(scope="module")
+def bacsim(tmp_path_factory, environment):
+    """All commands that nobody ends before their time, in one process."""
+    with serving(environment, tmp_path_factory.mktemp("commands")) as commands:
+        yield commands
+
+
 @pytest.fixture
 def spec(tmp_path: Path) -> Path:
     path = tmp_path / "spec.toml"
@@ -55,15 +64,28 @@ def spec(tmp_path: Path) -> Path:
     return path
 
 
-def command(*argv: str) -> list[str]:
-    return [sys.executable, "-m", "bacsim_gui.cli", "sweep", *argv]
+@pytest.fixture(scope="module")
+def whole(bacsim: Commands, tmp_path_factory) -> tuple[Path, str]:
+    """The result of the sweep, run in one go, and what was said."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "spec.toml").write_text(SPEC, encoding="utf-8")
+    (said,) = bacsim.all_of(("sweep", "spec.toml", "--workers", "1"), folder=folder)
+    return folder / "spec.nc", said
 
 
-def run(spec: Path, environment: dict, *argv: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(str(spec), *argv), env=environment, cwd=spec.parent, capture_output=True,
-        text=True, check=False,
+def begin(spec: Path, environment: dict) -> "subprocess.Popen[str]":
+    """A sweep on two workers in a session of its own, with a job done already."""
+    begun = subprocess.Popen(
+        [sys.executable, "-m", "bacsim_gui.cli", "sweep", str(spec), "--workers", "2"],
+        env=environment, cwd=spec.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
     )  # fmt: skip
+    wait_for(lambda: jobs_done(spec))
+    return begun
+
+
+def jobs_done(spec: Path) -> int:
+    return len(list((spec.parent / "spec.nc.parts").glob("job-*.npz")))
 
 
 def wait_for(what, seconds: float = 120.0):
@@ -74,49 +96,40 @@ def wait_for(what, seconds: float = 120.0):
     return found
 
 
-def test_a_sweep_that_loses_a_worker_and_is_killed_goes_on_to_the_same_bytes(spec, environment):
-    # Long enough that it can be killed in the midst.
-    spec.write_text(SPEC.replace("samples = 2", "samples = 60"), encoding="utf-8")
-    parts = spec.parent / "killed.nc.parts"
-    begun = subprocess.Popen(
-        command(str(spec), "-o", "killed.nc", "--workers", "2"), env=environment, cwd=spec.parent,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    wait_for(lambda: list(parts.glob("job-*.npz")))
+def test_a_sweep_that_loses_a_worker_and_is_killed_goes_on_to_the_same_bytes(
+    spec, environment, bacsim, whole
+):
+    begun = begin(spec, environment)
     children = psutil.Process(begun.pid).children(recursive=True)
     workers = [one for one in children if "spawn_main" in " ".join(one.cmdline())]
     assert len(workers) == 2
     listening = [c for one in (*workers, psutil.Process(begun.pid)) for c in one.net_connections()]
     assert {c.laddr.ip for c in listening if c.status == psutil.CONN_LISTEN} <= {"127.0.0.1", "::1"}
     workers[0].kill()
-    some = len(list(parts.glob("job-*.npz")))
-    wait_for(lambda: len(list(parts.glob("job-*.npz"))) > some)
+    some = jobs_done(spec)
+    wait_for(lambda: jobs_done(spec) > some)
     begun.send_signal(signal.SIGKILL)
     begun.communicate()
     # Nobody is left behind.
     psutil.wait_procs(children, timeout=30)
     assert not any(one.is_running() for one in workers)
-    assert not (spec.parent / "killed.nc").exists()
+    assert not spec.with_suffix(".nc").exists()
 
-    on = run(spec, environment, "-o", "killed.nc", "--workers", "1")
-    assert on.returncode == 0, on.stderr
-    assert "done already" in on.stderr
-    assert not parts.exists()
-    whole = run(spec, environment, "-o", "whole.nc", "--workers", "1")
-    assert whole.returncode == 0, whole.stderr
-    read = [(spec.parent / f"{name}.nc").read_bytes() for name in ("killed", "whole")]
-    assert read[0] == read[1]
+    (on,) = bacsim.many(("sweep", "spec.toml", "--workers", "1"), folder=spec.parent)
+    assert on.status == 0, on.err
+    assert "done already" in on.err
+    assert not (spec.parent / "spec.nc.parts").exists()
+    assert spec.with_suffix(".nc").read_bytes() == whole[0].read_bytes()
 
 
-def test_what_comes_out_tells_all_and_failed_points_are_told(spec, environment):
-    done = run(spec, environment, "--workers", "1")
-    assert done.returncode == 0, done.stderr
-    assert "6 of 12 systems ran" in done.stdout
-    assert "space_size" in done.stdout
-    found = result.read(spec.with_suffix(".nc"))
+def test_what_comes_out_tells_all_and_failed_points_are_told(whole):
+    path, said = whole
+    assert "6 of 12 systems ran" in said
+    assert "space_size" in said
+    found = result.read(path)
     assert found.attrs["spec"] == SPEC
     assert dict(found.sizes) == {
-        "packing_fraction": 2, "aspect_ratio": 2, "replicate": 3, "sample": 2
+        "packing_fraction": 2, "aspect_ratio": 2, "replicate": 3, "sample": 60
     }  # fmt: skip
     good = found.sel(aspect_ratio=4)
     assert np.isfinite(good["polar_order"]).all()
@@ -124,28 +137,28 @@ def test_what_comes_out_tells_all_and_failed_points_are_told(spec, environment):
     assert ((good["largest_cluster"] >= 1 / 64) & (good["largest_cluster"] <= 1)).all()
     assert found["dt"].attrs["units"] == "t"
     assert len(np.unique(found["seed"])) == 12
-    assert spec.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
-    # Once more: nothing is run, and the picture is drawn anew.
-    spec.with_suffix(".png").unlink()
+    assert path.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_result_that_is_there_is_drawn_anew_and_keeps_its_place(spec, bacsim, whole):
+    shutil.copy(whole[0], spec.with_suffix(".nc"))
+    # Once more: nothing is run, and the picture is drawn.
     spec.write_text(SPEC.replace("asleep", "at rest"), encoding="utf-8")
-    again = run(spec, environment)
-    assert "only the picture is drawn" in again.stderr
-    assert spec.with_suffix(".png").exists()
+    (again,) = bacsim.many(("sweep", "spec.toml"), folder=spec.parent)
+    assert "only the picture is drawn" in again.err
+    assert spec.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
     # Another sweep does not take its place.
     spec.write_text(SPEC.replace("seed = 5", "seed = 6"), encoding="utf-8")
-    other = run(spec, environment)
-    assert other.returncode == 1
-    assert "another sweep" in other.stderr
-    assert result.read(spec.with_suffix(".nc")).identical(found)
+    (other,) = bacsim.many(("sweep", "spec.toml"), folder=spec.parent)
+    assert other.status == 1
+    assert "another sweep" in other.err
+    assert spec.with_suffix(".nc").read_bytes() == whole[0].read_bytes()
 
 
-def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(spec, environment):
-    spec.write_text(SPEC.replace("samples = 2", "samples = 300"), encoding="utf-8")
-    begun = subprocess.Popen(
-        command(str(spec), "--workers", "2"), env=environment, cwd=spec.parent,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
-    wait_for(lambda: list((spec.parent / "spec.nc.parts").glob("job-*.npz")))
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(spec, environment, bacsim):
+    # Long enough that it is stopped in the midst.
+    spec.write_text(SPEC.replace("samples = 60", "samples = 120"), encoding="utf-8")
+    begun = begin(spec, environment)
     # To the workers too, as a terminal sends it.
     os.killpg(begun.pid, signal.SIGINT)
     _, errors = begun.communicate(timeout=60)
@@ -154,16 +167,15 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(spec, environment):
     assert "Traceback" not in errors
     # With a changed spec the parts are not taken for its own.
     spec.write_text(SPEC, encoding="utf-8")
-    other = run(spec, environment)
-    assert other.returncode == 1
-    assert "another sweep" in other.stderr
+    (other,) = bacsim.many(("sweep", "spec.toml"), folder=spec.parent)
+    assert other.status == 1
+    assert "another sweep" in other.err
 
 
-def test_a_dry_run_tells_what_would_be_run_and_runs_nothing(spec, environment):
-    done = run(spec, environment, "--dry-run")
-    assert done.returncode == 0
-    assert "4 points × 3 seeds = 12 systems in 6 jobs" in done.stdout
-    assert "6 cannot be simulated" in done.stdout
+def test_a_dry_run_tells_what_would_be_run_and_runs_nothing(spec, bacsim):
+    (said,) = bacsim.all_of(("sweep", "spec.toml", "--dry-run"), folder=spec.parent)
+    assert "4 points × 3 seeds = 12 systems in 6 jobs" in said
+    assert "6 cannot be simulated" in said
     assert sorted(path.name for path in spec.parent.iterdir()) == ["spec.toml"]
 
 
@@ -204,11 +216,11 @@ def test_the_specs_of_the_documentation_can_be_run(name):
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_that_cannot_be_written_is_told(spec, environment):
+def test_a_folder_that_cannot_be_written_is_told(spec, bacsim):
     spec.parent.chmod(0o500)
     try:
-        done = run(spec, environment, "--workers", "1")
+        (done,) = bacsim.many(("sweep", "spec.toml", "--workers", "1"), folder=spec.parent)
     finally:
         spec.parent.chmod(0o700)
-    assert done.returncode == 1
-    assert "cannot be made" in done.stderr
+    assert done.status == 1
+    assert "cannot be made" in done.err
