@@ -76,8 +76,10 @@ for frame in itertools.count():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills process groups")
-@pytest.mark.parametrize("victims", ["program", "all"])
-@pytest.mark.parametrize(("fps", "quality"), [(30, "share"), (30, "high"), (5, "lossless")])
+@pytest.mark.parametrize(
+    ("victims", "fps", "quality"),
+    [("program", 30, "share"), ("all", 30, "high"), ("program", 5, "lossless")],
+)
 def test_a_killed_program_leaves_all_but_two_seconds(
     victims: str, fps: int, quality: str, tmp_path: Path
 ) -> None:
