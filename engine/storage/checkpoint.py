@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Checkpoints in files: safetensors, named arrays behind a head of JSON; nothing in it is run."""
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -63,7 +64,8 @@ def save(
     arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     with whole_file(path, "checkpoint", overwrite=overwrite) as part:
         try:
-            save_file(arrays, part, {"bacsim checkpoint": json.dumps(about)})
+            text = json.dumps(about)
+            save_file(arrays, part, {"bacsim checkpoint": text, "digest": digest(text, arrays)})
         except SafetensorError as problem:
             raise OSError(str(problem)) from problem
 
@@ -78,8 +80,14 @@ def load(path: Path) -> Kept:
         raise StorageError(f"{path} is no file.")
     try:
         with safe_open(path, framework="numpy") as file:
-            about = _about(path, file.metadata() or {})
+            head = file.metadata() or {}
+            about = _about(path, head)
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if head.get("digest") != digest(head["bacsim checkpoint"], arrays):
+            raise StorageError(
+                f"{path} is damaged: what it holds has changed since it was written. Give another "
+                "one, an earlier autosave for example."
+            )
         return Kept(_checkpoint(about, arrays), str(about["version"]), dict(about["notes"]))
     except FileNotFoundError:
         raise StorageError(f"There is no file {path}.") from None
@@ -95,6 +103,16 @@ def load(path: Path) -> Kept:
         raise StorageError(f"{path} was written by another version: {problem}") from problem
     except _IMPOSSIBLE as problem:
         raise StorageError(f"{path} is damaged: {problem!r} in its head.") from problem
+
+
+def digest(text: str, arrays: Mapping[str, np.ndarray]) -> str:
+    """A digest of a head and its arrays, by which a bit that has changed is seen."""
+    found = hashlib.blake2b(text.encode(), digest_size=16)
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        found.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        found.update(array.reshape(-1).view(np.uint8).data)
+    return found.hexdigest()
 
 
 # What comes of values that no program of ours has written.

@@ -196,6 +196,17 @@ def test_a_head_that_names_a_huge_array_allocates_nothing(tmp_path: Path) -> Non
         checkpoint.load(path)
 
 
+def test_a_bit_that_has_changed_anywhere_is_seen(kept: Path, tmp_path: Path) -> None:
+    whole, path = kept.read_bytes(), tmp_path / "flipped.bacsim"
+    rng = np.random.default_rng(4)
+    for place in rng.integers(8, len(whole), 300).tolist():
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(flipped)
+        with pytest.raises(StorageError, match=r"flipped\.bacsim"):
+            checkpoint.load(path)
+
+
 def rewritten(
     kept: Path, tmp_path: Path, change: Callable[[dict[str, Any], dict[str, np.ndarray]], None]
 ) -> Path:
@@ -207,7 +218,8 @@ def rewritten(
     arrays = load_file(kept)
     change(about, arrays)
     path = tmp_path / "changed.bacsim"
-    save_file(arrays, path, {"bacsim checkpoint": json.dumps(about)})
+    text = json.dumps(about)
+    save_file(arrays, path, {"bacsim checkpoint": text, "digest": checkpoint.digest(text, arrays)})
     return path
 
 
