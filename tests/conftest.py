@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 # Before anything imports JAX.
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
@@ -40,10 +41,24 @@ install_import_hook(
     "tests.typecheck.checked",
 )
 
+# XLA makes code for a CPU in two ways; the newer gives faster code and takes two to three times as
+# long. What tests compile in their own processes is made in the older way, but for sums of pairs,
+# for memory, and for drivers beside the reference (`compiled_as_for_users`). The commands that they
+# start compile as they do for users, since the setting is taken back once XLA has read it.
+AS_FOR_USERS = {"xla_cpu_use_fusion_emitters": True}
+OLDER_WAY = "--xla_cpu_use_fusion_emitters=false"
+given = os.environ.get("XLA_FLAGS")
+os.environ["XLA_FLAGS"] = f"{given or ''} {OLDER_WAY}".strip()
+
 import jax  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 from jax.experimental.compilation_cache.compilation_cache import reset_cache  # noqa: E402
+
+jax.devices()
+del os.environ["XLA_FLAGS"]
+if given is not None:
+    os.environ["XLA_FLAGS"] = given
 
 # An implicit rank or type promotion inside the engine is an error here.
 jax.config.update("jax_numpy_rank_promotion", "raise")
@@ -98,8 +113,20 @@ def quickly_compiled() -> Iterator[None]:
 
 @pytest.fixture
 def quick_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same for the processes that a test starts."""
+    """The same for the processes that a test starts, with XLA's older way to make code."""
     monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "true")
+    monkeypatch.setenv("XLA_FLAGS", f"{given or ''} {OLDER_WAY}".strip())
+
+
+@pytest.fixture
+def compiled_as_for_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine compiles its programs as it does outside of tests."""
+    compile_ = jax.stages.Lowered.compile
+
+    def newer_way(lowered: jax.stages.Lowered, compiler_options: dict[str, Any]) -> Any:
+        return compile_(lowered, compiler_options={**compiler_options, **AS_FOR_USERS})
+
+    monkeypatch.setattr(jax.stages.Lowered, "compile", newer_way)
 
 
 @pytest.fixture(scope="session")

@@ -23,6 +23,7 @@ from engine.params import Laws, Params, Physics
 from engine.snapshot import Start
 from engine.state import State, to_device
 from engine.step import one_timestep, pack, rods_of, unpack
+from tests.conftest import AS_FOR_USERS
 from tests.oracle import reference, rounding
 from tests.oracle.reference import Rods, Sums
 
@@ -31,7 +32,7 @@ KERNEL_NAMES = tuple(
 )
 
 # A step is compiled without most optimizations of the machine's code, which takes half the time.
-# Sums are compiled with them, and so are the steps of a Driver, which have tests of their own.
+# Sums are compiled as for users, and so are the steps of a Driver, which have tests of their own.
 QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 # Places without a rod, which every kernel must leave alone.
 SPARE = 3
@@ -109,7 +110,8 @@ def _sums_and_row(state: State, packed: jax.Array, kernel: str, laws: Laws):
 
 @functools.cache
 def _sums(kernel: str, laws: Laws):
-    return jax.jit(functools.partial(_sums_and_row, kernel=kernel, laws=laws))
+    sums = functools.partial(_sums_and_row, kernel=kernel, laws=laws)
+    return jax.jit(sums, compiler_options=AS_FOR_USERS)
 
 
 @functools.cache
@@ -122,7 +124,7 @@ def _sums_of_each(kernel: str, laws: Laws):
 
         return jax.lax.map(one, rods)
 
-    return jax.jit(sums)
+    return jax.jit(sums, compiler_options=AS_FOR_USERS)
 
 
 def _found(sums: Any, row: Any, n: int) -> Sums:

@@ -9,6 +9,7 @@ import pytest
 
 from engine import Driver, Params, Setup, Snapshot, Start
 from tests.engine.conftest import CROWD, CROWD_PARAMS, NOISY, with_params
+from tests.engine.programs import setup_for
 from tests.oracle import reference
 
 
@@ -198,16 +199,12 @@ def test_a_circle_swimmer_keeps_to_the_polygon_of_the_Euler_step(pair):
     np.testing.assert_allclose(distances, radius, rtol=0, atol=3e-5)
 
 
-@pytest.mark.parametrize("kernel", ["rowsum", "naive"])
-def test_a_crowd_follows_the_reference_for_a_while(crowd, kernel):
+@pytest.mark.parametrize("kernel", ["neighbours", "naive", "native"])
+def test_a_crowd_follows_the_reference_for_a_while(crowd, kernel, compiled_as_for_users):
     """100 steps, 0.3 body widths at v0: well before chaos (2 d/v0)."""
     snapshot = crowd.snapshot()
     start = Start(snapshot.pos, snapshot.theta, snapshot.activity)
-    if kernel == "naive":
-        driver = Driver(dataclasses.replace(CROWD, kernel="naive"), CROWD_PARAMS, 1, start)
-    else:
-        driver = crowd
-    got = driver.advance(100)
+    got = Driver(setup_for(kernel, CROWD.rods), CROWD_PARAMS, 1, start).advance(100)
     # The parameters as the engine holds them.
     params = Params(
         **{k: float(np.float32(v)) for k, v in dataclasses.asdict(CROWD_PARAMS).items()}

@@ -13,7 +13,7 @@ from engine.kernels.native import BYTES_A_ROD
 from engine.program import Program, compile_program
 from engine.study import standard
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
+pytestmark = pytest.mark.usefixtures("quickly_compiled", "compiled_as_for_users")
 
 MIB = 2**20
 

@@ -24,6 +24,7 @@ from engine.native import library
 from engine.state import State, to_device
 from engine.step import PARAM_NAMES, pack, rods_of, steps_for, unpack
 from engine.study.standard import standard_params
+from tests.conftest import AS_FOR_USERS
 from tests.engine import seam
 from tests.engine.programs import setup_for
 from tests.oracle import reference
@@ -122,7 +123,8 @@ def _step_of_jax():
     state = to_device(start, PARAMS, room, listed=False, seed=5)
     steps = steps_for("naive", room)
     step = jax.jit(
-        lambda state, packed: steps(state, unpack(packed), jnp.int32(1), jnp.float32(jnp.inf))
+        lambda state, packed: steps(state, unpack(packed), jnp.int32(1), jnp.float32(jnp.inf)),
+        compiler_options=AS_FOR_USERS,
     )
     return jax.device_get(step(state, pack(PARAMS)))
 
