@@ -116,6 +116,10 @@ def _values(text: str) -> tuple[dict[str, str], list[str]]:
         words.pop(0)
     values: dict[str, str] = {}
     obstacles: list[str] = []
+    if len(words) > 1 and not any(word[:1] in "-–—" or "=" in word for word in words):
+        raise ParameterError(
+            "run text", _short(text), "is no run", "Copy one with 'Copy run as text'."
+        )
     while words:
         word = words.pop(0)
         # Programs for letters make one dash of two.

@@ -126,7 +126,7 @@ class SettingsFile:
     def read(self) -> tuple[Settings, str]:
         """The settings, and what the user should be told, if anything; raises nothing.
 
-        A file of which something cannot be taken is put aside.
+        A file of which something cannot be taken is put aside, and what can be is written anew.
         """
         try:
             text = "" if self._path is None else self._path.read_text(encoding="utf-8")
@@ -142,7 +142,10 @@ class SettingsFile:
             settings, problems = Settings(), [f"{error}."]
         if not problems:
             return settings, ""
-        return settings, f"Settings were damaged: {problems[0]} {self._put_aside()}"
+        told = f"Settings were damaged: {problems[0]} {self._put_aside()}"
+        if settings != Settings():
+            self._write(settings)
+        return settings, told
 
     def keep(self, **changes: Any) -> None:
         """Write these settings, and leave the others as another window may have written them.
@@ -151,7 +154,10 @@ class SettingsFile:
         """
         if self._path is None:
             return
-        settings = replace(self.read()[0], **changes)
+        self._write(replace(self.read()[0], **changes))
+
+    def _write(self, settings: Settings) -> None:
+        assert self._path is not None
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with whole_file(self._path, "settings", overwrite=True) as part:

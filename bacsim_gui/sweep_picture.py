@@ -67,7 +67,7 @@ def diagram(found: "xarray.Dataset", spec: "Spec") -> "Figure":
             panel.set_ylabel(_label(found[name]))
         else:
             _map(figure, panel, x, y, mean, bad, spec.grid is not None, _label(found[name]))
-        panel.set_title(str(found[name].attrs["comment"]).rstrip("."), fontsize=9, wrap=True)
+        panel.set_title(_title(found[name]), fontsize=9, wrap=True)
     if spec.states:
         _states(grid[panels - 1], x, y, _named(found, spec), spec)
         _failed(grid[panels - 1], x, y, bad)
@@ -222,6 +222,11 @@ def _frame(panel: "Axes", x: _Axis, y: _Axis | None) -> None:
         panel.set_ylabel(y.label)
         if y.words:
             panel.set_yticks(range(len(y.words)), y.words)
+
+
+def _title(values: "xarray.DataArray") -> str:
+    """What it is, as far as that fits above a panel."""
+    return str(values.attrs["comment"]).split(";")[0].rstrip(".")
 
 
 def _label(values: "xarray.DataArray") -> str:

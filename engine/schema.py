@@ -135,9 +135,8 @@ def _finite_number(f: Field, value: object) -> float:
         number = math.nan
     # The engine computes in float32: what overflows there is as useless as infinity.
     if not abs(number) <= float(np.finfo(np.float32).max):
-        raise ParameterError(
-            f.name, value, "is not a finite number", f"Give a number such as {f.default}."
-        )
+        problem = "is too large" if math.isfinite(number) else "is not a finite number"
+        raise ParameterError(f.name, value, problem, f"Give a number such as {f.default}.")
     return number
 
 

@@ -19,6 +19,7 @@ def made() -> Plan:
     table = {
         "fixed": {"rods": 64, "packing_fraction": 0.2}, "grid": {"F_prop": [2.0, 4.0]},
         "time": {"warm_up": 1.0, "every": 0.5, "samples": 3}, "observe": ["polar_order"],
+        "batch": 2,
     }  # fmt: skip
     return plan(read(table, (Setup(), Params())), "1")
 

@@ -113,6 +113,7 @@ def test_what_people_make_of_it_is_read_as_well(text):
         ("swarming space_size=5", ["space_size", "too small"]),
         ("swarming 'F_prop=3", ["quote"]),
         ("x" * 100_000, ["is no run"]),
+        ("hello world", ["'hello world'", "is no run"]),
     ],
 )
 def test_a_text_that_is_none_is_refused_by_name(text, words):

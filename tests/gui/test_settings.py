@@ -77,7 +77,7 @@ def test_a_damaged_file_is_put_aside_once_and_told_of(path, text, words):
     assert path.with_suffix(".old.toml").read_text() == text
     # What is not damaged in it is taken.
     assert settings == Settings(text_size=125 if "125" in text else 100)
-    assert SettingsFile(path).read() == (Settings(), "")
+    assert SettingsFile(path).read() == (settings, "")
 
 
 def test_bytes_that_are_no_text_are_put_aside(path):
@@ -86,6 +86,16 @@ def test_bytes_that_are_no_text_are_put_aside(path):
     settings, told = SettingsFile(path).read()
     assert settings == Settings()
     assert told.startswith("Settings were damaged")
+
+
+def test_one_bad_value_loses_none_of_the_good_ones(path):
+    path.parent.mkdir()
+    path.write_text('theme = "bright"\ntext_size = 150\n', encoding="utf-8")
+    assert SettingsFile(path).read()[0].text_size == 150
+    # As the window does when it is closed.
+    SettingsFile(path).keep(geometry=b"there")
+    settings, told = SettingsFile(path).read()
+    assert (settings.text_size, settings.geometry, told) == (150, b"there", "")
 
 
 def test_what_a_newer_version_has_kept_is_passed_over(path):

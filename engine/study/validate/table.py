@@ -143,11 +143,12 @@ CHECKS = (
     ),
     Check(
         "number-fluctuations", "σ_N ∝ N̄^α: α = 0.5 where dilute, 0.7 to 0.85 in swarms",
-        "Zhang 2010, as bands that are wider by 0.1", "states.number_fluctuations",
+        "Zhang 2010, as bands: 0.43 to 0.58, 0.6 to 0.9", "states.number_fluctuations",
     ),
     Check(
         "clusters", "clusters appear above κ = C/φ − 1, C ≈ 1.46: at φ = 0.24 for κ = 5; "
-        "there p(m) ∝ m^−γ, γ = 0.8 to 1.5", "Peruani 2006; Peruani & Bär 2013, as bands",
+        "there p(m) ∝ m^−γ, γ = 0.8 to 1.5, read to 0.1",
+        "Peruani 2006; Peruani & Bär 2013, as bands",
         "states.clusters",
     ),
     Check(
