@@ -46,9 +46,11 @@ install_import_hook(
 # for memory, and for drivers beside the reference (`compiled_as_for_users`). The commands that they
 # start compile as they do for users, since the setting is taken back once XLA has read it.
 AS_FOR_USERS = {"xla_cpu_use_fusion_emitters": True}
-OLDER_WAY = "--xla_cpu_use_fusion_emitters=false"
 given = os.environ.get("XLA_FLAGS")
-os.environ["XLA_FLAGS"] = f"{given or ''} {OLDER_WAY}".strip()
+OLDER_WAY = f"{given or ''} --xla_cpu_use_fusion_emitters=false".strip()
+# For processes whose programs run but a few steps; `quickly_compiled` is the same for this one.
+QUICKLY = f"{OLDER_WAY} --xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+os.environ["XLA_FLAGS"] = OLDER_WAY
 
 import jax  # noqa: E402
 import pytest  # noqa: E402
@@ -113,9 +115,8 @@ def quickly_compiled() -> Iterator[None]:
 
 @pytest.fixture
 def quick_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same for the processes that a test starts, with XLA's older way to make code."""
-    monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "true")
-    monkeypatch.setenv("XLA_FLAGS", f"{given or ''} {OLDER_WAY}".strip())
+    """The same for the processes that a test starts."""
+    monkeypatch.setenv("XLA_FLAGS", QUICKLY)
 
 
 @pytest.fixture

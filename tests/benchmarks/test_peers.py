@@ -16,6 +16,7 @@ from benchmarks.cases import CASES
 from benchmarks.figures import FIGURES, Fresh, Measured
 from engine.native.library import native
 from engine.study import standard
+from tests.conftest import QUICKLY
 
 RODS = 192
 
@@ -25,7 +26,7 @@ def _quickly_compiled() -> Iterator[None]:
     """What peers compute is tested here, not how fast: they compile without optimization."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NUMBA_OPT", "0")
-        patch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "true")
+        patch.setenv("XLA_FLAGS", QUICKLY)
         yield
 
 

@@ -16,6 +16,7 @@ from engine.schema import ParameterError
 from engine.snapshot import Start
 from engine.study import bench, standard
 from engine.timing import watch_compiles
+from tests.conftest import QUICKLY
 
 KEYS = (
     "kernel", "n", "threads", "device", "compile_s", "step_ms", "step_ms_min", "step_ms_max",
@@ -41,7 +42,7 @@ def measured(tmp_path_factory) -> tuple[list[bench.Row], list[bench.Progress], o
         patch.setenv("JAX_ENABLE_COMPILATION_CACHE", "true")
         patch.setenv("JAX_COMPILATION_CACHE_DIR", str(cache))
         patch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-        patch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "true")  # which is faster
+        patch.setenv("XLA_FLAGS", QUICKLY)
         rows = bench.run(plan(kernels=("neighbours", "naive"), native=NATIVE), seen.append)
     return rows, seen, cache
 
@@ -93,7 +94,7 @@ def test_progress_runs_forward_and_names_what_is_done(measured):
     assert any("round 5 of 5, naive at 64 rods" in progress.doing for progress in measured[1])
 
 
-def test_what_cannot_be_measured_is_a_row_with_the_reason():
+def test_what_cannot_be_measured_is_a_row_with_the_reason(quick_processes):
     # Of copies of few rods.
     few, many = bench.run(plan(kernels=("naive",), rods=(5, 257 * 64**2)))
     assert "space_size" in few.refused
@@ -153,7 +154,7 @@ def test_steps_are_timed_from_one_state_without_a_compile_and_traps_with_one():
     assert changing.compiles == 3
 
 
-def test_a_state_that_blows_up_is_refused_not_timed(tmp_path):
+def test_a_state_that_blows_up_is_refused_not_timed(tmp_path, quick_processes):
     """The uppermost of rods that lie on one another is pushed at one end by all: away in the first
     step.
 
