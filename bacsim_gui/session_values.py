@@ -121,6 +121,9 @@ class SessionValues(QObject):
             self._scale_obstacles(params.space_size)
         self.params, self.pending = params, pending
         self.refused.clear()
+        # Of values that are no more; what ended a movie is still to be known.
+        if self.problem is not None and not self.problem.movie:
+            self.problem = None
         self.changed.emit()
 
     def forget_refusals(self) -> None:

@@ -474,3 +474,14 @@ def test_an_obstacle_at_a_wall_is_the_engines_own_where_walls_are_taken_away(ses
     session.apply_setup()
     assert session.obstacles == (Obstacle(0.0, side / 3, radius=4.0),)
     assert session.wanted.obstacles == session.wanted.build.obstacles
+
+
+@pytest.mark.parametrize("movie", [False, True])
+def test_undo_takes_back_what_was_said_of_values_that_are_no_more(session, movie):
+    before = session.params.dt
+    session.edit("dt", 1.0)
+    had = session.setup, session.params, session.seed
+    session.engine_failed(Problem("Lower dt.", "dt", 1, movie, *had, session.wanted))
+    session.put_back({"dt": before}, session.params.space_size)
+    assert session.params.dt == before
+    assert (session.problem is not None) == movie
