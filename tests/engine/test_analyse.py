@@ -368,7 +368,7 @@ def test_only_in_a_periodic_box_are_rods_near_across_an_edge(tmp_path, boundary)
     assert mean["cluster_size"] == (1.5 if across else 1)
     assert mean["neighbours"] == (0.5 if across else 0)
     assert results.curves["msd"].y[0] == pytest.approx((4 if across else 56) ** 2 / 4)
-    names = drawn(results, tmp_path)
+    names = figures.wanted(results)
     report.write_report(results, tmp_path, {}, names)
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
     needs_edges = {"pair_correlation", "fluctuations", "spectrum", "field"}

@@ -48,9 +48,9 @@ def draw_all(results: Results, folder: Path) -> Iterator[tuple[str, int, int]]:
     Gives, before each, its name, its number and how many there will be. Raises `StorageError` where
     one cannot be written.
     """
-    wanted = [name for name, (needs, _) in _FIGURES.items() if needs(results)]
-    for number, name in enumerate(wanted):
-        yield name, number, len(wanted)
+    names = wanted(results)
+    for number, name in enumerate(names):
+        yield name, number, len(names)
         with _styled() as figure:
             _FIGURES[name][1](figure, results)
             for ending in ("png", "pdf"):
@@ -58,6 +58,11 @@ def draw_all(results: Results, folder: Path) -> Iterator[tuple[str, int, int]]:
                     # Not the time of drawing, so that the same run gives the same file.
                     about = {"CreationDate": None} if ending == "pdf" else {}
                     figure.savefig(part, format=ending, dpi=_DOTS, metadata=about)
+
+
+def wanted(results: Results) -> list[str]:
+    """The names of the figures that can be drawn."""
+    return [name for name, (needs, _) in _FIGURES.items() if needs(results)]
 
 
 @contextmanager
