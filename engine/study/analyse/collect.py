@@ -156,7 +156,8 @@ def analyse(
             # A frame with fewer rods has no cluster as large as others may, which is no gap.
             shares = one.arrays["clusters"]
             one.arrays["clusters"] = np.pad(shares, (0, span.rods[1] + 1 - len(shares)))
-        squares += [one.arrays[name] for name in ("number_square",) if name in one.arrays]
+        if "number_square" in one.arrays:
+            squares.append(one.arrays["number_square"])
         _keep(one, k, block, series, blocks)
         missing |= one.missing
         if motion is not None:

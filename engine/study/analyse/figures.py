@@ -171,8 +171,8 @@ def _fluctuations(figure: "Figure", results: Results) -> None:
         line, np.sqrt(line), color=_GREY, ls="--", lw=0.8, label=r"independent, $\bar{N}^{1/2}$"
     )
     if (fit := results.exponent) is not None:
-        told = " ± {:.2f}" if fit.trusted else " (error ≥ {:.2f})"
-        error = told.format(fit.error) if math.isfinite(fit.error) else ""
+        words = " ± {:.2f}" if fit.trusted else " (error ≥ {:.2f})"
+        error = words.format(fit.error) if math.isfinite(fit.error) else ""
         told = rf"$\bar{{N}}^\alpha$, $\alpha$ = {fit.value:.2f}{error}"
         # Where it was fitted; in larger parts of the box the number varies less.
         line = curve.x[fitted(results)]
