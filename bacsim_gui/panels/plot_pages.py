@@ -87,6 +87,12 @@ class PlotPage(pg.GraphicsLayoutWidget):
         self.setMinimumHeight(theme.scaled(LOWEST) * len(self.plots))
         return plot
 
+    def settle(self) -> None:
+        """Let new ranges take effect now: while it paints, that would have it paint once more."""
+        scene = self.scene()
+        assert isinstance(scene, pg.GraphicsScene)
+        scene.prepareForPaint()
+
     def save(self, path: Path, suffix: str) -> None:
         """Write a picture, .png or .svg. Raises `OSError`."""
         size = self.size()
@@ -131,7 +137,12 @@ class TimePage(PlotPage):
             if len(names) > 1:
                 self._legend = plot.addLegend(offset=(-4, 2), verSpacing=-6)
             for name in names:
-                line = plot.plot(name=name.replace("_", " "), skipFiniteCheck=False)
+                line = plot.plot(
+                    name=name.replace("_", " "), skipFiniteCheck=False, autoDownsampleFactor=1.0
+                )
+                # After the plot has set its own: a pixel's least and most are enough, and take the
+                # same time however long a run goes on.
+                line.setDownsampling(auto=True, method="peak")
                 line.setClipToView(False)
                 self.lines[name] = line
             cursor = pg.InfiniteLine(angle=90, movable=False)
@@ -168,6 +179,7 @@ class TimePage(PlotPage):
             mark.setVisible(cursor is not None)
             if cursor is not None:
                 mark.setValue(cursor)
+        self.settle()
 
     def show_all(self) -> None:
         """Give up a zoom into some of the time."""
@@ -203,6 +215,7 @@ class DistributionPage(PlotPage):
             if one.log:
                 ticks = [(float(at), f"{2**at:,}") for at in range(0, int(edges[-1]) + 1, 2)]
                 plot.getAxis("bottom").setTicks([ticks])
+        self.settle()
 
     def _make(self, found: Sequence[Distribution]) -> None:
         self.ci.clear()

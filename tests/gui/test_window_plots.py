@@ -11,7 +11,7 @@ import sys
 import numpy as np
 import pytest
 from PIL import Image
-from PyQt6.QtCore import Qt, QTimer
+from PyQt6.QtCore import QEvent, QObject, Qt, QTimer
 from PyQt6.QtTest import QTest
 from PyQt6.QtWidgets import QApplication, QFileDialog, QLineEdit
 
@@ -265,3 +265,41 @@ def test_a_picture_of_the_plots_is_saved(window, tmp_path):
     del window.plotting._files.ask_where
     assert "cannot be written" in window.session.problem.message
     window.session.dismiss_problem()
+
+
+def test_long_lines_cost_no_more_than_a_pixel_s_worth_and_are_painted_once(window):
+    """Frames became fewer in the first minutes of a run, in which the lines became longer."""
+    window.arrangement.show_panel(window.plots)
+    click(window.plots.pause)
+    page, painted = over_time(window), []
+    watch = PaintWatch(page.viewport(), painted)
+    try:
+        for rows in (1000, 1001, 1900, 1901):
+            time = np.linspace(0.0, rows, rows)
+            table = np.column_stack([time, time, *np.random.default_rng(0).random((5, rows))])
+            painted.clear()
+            page.show_table(table, None)
+            live(0.1)
+            x, y = drawn(window, "mean_speed")
+            assert 100 < len(x) <= 4 * page.plots[0].getViewBox().width()
+            speed = table[:, COLUMNS.index("mean_speed")]
+            assert (y.min(), y.max()) == (speed.min(), speed.max())
+            if rows % 100:  # the line before was as long
+                assert len(painted) == 1
+    finally:
+        watch.deleteLater()
+        click(window.plots.pause)
+
+
+class PaintWatch(QObject):
+    """Notes in `painted` each time that a widget is painted."""
+
+    def __init__(self, widget, painted):
+        super().__init__(widget)
+        self._painted = painted
+        widget.installEventFilter(self)
+
+    def eventFilter(self, a0, a1):
+        if a1.type() == QEvent.Type.Paint:
+            self._painted.append(True)
+        return False
