@@ -2,14 +2,15 @@
 """The colour bar of a picture: name, unit and range of what colours tell; for angles a wheel."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
-from bacsim_gui.coloring import color_range
+from bacsim_gui.coloring import color_range, is_known
 from bacsim_gui.colors import COLOR_COUNT, field_colors, view_colors
 from bacsim_gui.fields import FIELDS, NO_FIELD, field_range
+from bacsim_gui.quantities import FIXED
 from bacsim_gui.scene import Scene
 from bacsim_gui.sheet import Panel, Sheet, above, cap_height, fitting, text_mask
 from bacsim_gui.view import STRIP_WIDTH, Layout, View
@@ -54,6 +55,9 @@ def told(scene: Scene, view: View) -> Told:
         ticks = tuple((part / 4, f"{90 * part}°") for part in range(5))
     else:
         ticks = ticks_between(*color_range(scene, view), log=quantity.log)
+    if not is_known(scene, view):
+        # Rods are of one colour until they have been measured, which may have to be compiled.
+        ticks, view = ((0.5, "not known"),), replace(view, color_by=FIXED)
     return Told(name, ticks, view_colors(view).tobytes(), quantity.cyclic)
 
 

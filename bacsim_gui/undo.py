@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import asdict
 from typing import Any
 
@@ -43,11 +43,18 @@ class ValueEdit(QUndoCommand):
         self, session: Session, values: Mapping[str, tuple[Any, Any]],
         boxes: tuple[float, float], gesture: int,
     ) -> None:  # fmt: skip
-        names = list(values)
-        super().__init__(names[0] if len(names) == 1 else " and ".join(names[:2]))
+        super().__init__()
         self._session, self.values, self.boxes = session, dict(values), boxes
         self.at, self.gesture = time.monotonic(), gesture
         self._done = True
+        self._name()
+
+    def _name(self) -> None:
+        names = [
+            _obstacles_edit(*pair) if name == "obstacles" else name
+            for name, pair in self.values.items()
+        ]
+        self.setText(" and ".join(names[:2]))
 
     def undo(self) -> None:  # noqa: D102
         self._done = False
@@ -75,9 +82,16 @@ class ValueEdit(QUndoCommand):
         self.at, self.boxes = other.at, (self.boxes[0], other.boxes[1])
         for name, (_, new) in other.values.items():
             self.values[name] = self.values[name][0], new
+        self._name()
         # What was put back in the same drag, by Esc, is nothing to undo.
         self.setObsolete(all(old == new for old, new in self.values.values()))
         return True
+
+
+def _obstacles_edit(old: Sized, new: Sized) -> str:
+    if len(new) == len(old):
+        return "moving an obstacle"
+    return "placing an obstacle" if len(new) > len(old) else "removing an obstacle"
 
 
 class RodEdit(QUndoCommand):

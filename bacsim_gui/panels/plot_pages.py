@@ -66,7 +66,9 @@ class PlotPage(pg.GraphicsLayoutWidget):
                 axis.setPen(colors.line)
                 axis.setTextPen(colors.muted)
                 axis.setTickFont(self.font())
-                axis.setStyle(tickLength=-4, hideOverlappingLabels=True)
+                # Numbers may stand out by half of their height, as the first and the last do.
+                height = self.fontMetrics().height()
+                axis.setStyle(tickLength=-4, hideOverlappingLabels=height // 2)
                 axis.setLabel(
                     axis.labelText,
                     **{"color": colors.muted, "font-size": f"{self.font().pointSizeF():g}pt"},

@@ -145,6 +145,16 @@ def test_the_bar_names_what_it_tells(color_by, name):
     assert told(scene(), View(color_by=color_by)).name == name
 
 
+def test_the_bar_of_what_is_not_known_yet_has_the_one_colour_of_the_rods():
+    view = View(color_by="local_density")
+    bar = told(swarm(5), view)
+    assert bar.ticks == ((0.5, "not known"),)
+    assert np.unique(bar.table, axis=0).tolist() == [list(view.colors.rods)]
+    known = replace(swarm(5), measures={"local_density": np.ones(5, np.float32)})
+    assert len(told(known, view).ticks) > 1
+    assert len(np.unique(told(known, view).table, axis=0)) > 100
+
+
 def test_plain_rods_have_no_bar_and_leave_its_room():
     view = View(color_by="fixed", show_scale_bar=False)
     assert legend(swarm(), view, (1280, 720)) == ()
@@ -152,8 +162,11 @@ def test_plain_rods_have_no_bar_and_leave_its_room():
 
 @pytest.mark.parametrize("size", [(1280, 720), (640, 640), (480, 900), (3840, 2160), (320, 240)])
 @pytest.mark.parametrize("color_by", [name for name in QUANTITIES if name != "fixed"])
-def test_every_bar_lies_in_the_picture(color_by, size):
-    shown = replace(swarm(), values=VALUES)
+@pytest.mark.parametrize("known", [True, False])
+def test_every_bar_lies_in_the_picture(color_by, size, known):
+    rods = swarm()
+    measures = {name: np.ones(len(rods.rods), np.float32) for name in MEASURES} if known else {}
+    shown = replace(rods, values=VALUES, measures=measures)
     bar, *_ = reversed(legend(shown, View(color_by=color_by), size))
     height, width, _ = bar.image.shape
     assert bar.left >= 0

@@ -459,7 +459,9 @@ def test_obstacles_are_placed_dragged_and_taken_away(window):
     )
     drag(window, (0.3 * box, 0.3 * box), (0.3 * box, 0.4 * box), (0.3 * box, 0.5 * box))
     until(lambda: window.frame.snapshot.obstacles[0].y > 0.45 * box)
+    assert window.undo.undo_text == "moving an obstacle"
     undo(window)  # the drag is one
+    assert window.undo.undo_text == "placing an obstacle"
     until(lambda: window.frame.snapshot.obstacles[0] == disc)
     redo(window)
     until(lambda: window.frame.snapshot.obstacles[0].y > 0.45 * box)
@@ -468,6 +470,7 @@ def test_obstacles_are_placed_dragged_and_taken_away(window):
     until(lambda: window.frame.snapshot.obstacles == (square,))
     assert window.frame.snapshot.n == window.session.setup.rods
     assert window.engine.status.stats.compiles == compiles
+    assert window.undo.undo_text == "removing an obstacle"
     for _ in range(4):
         undo(window)
     until(lambda: window.frame.snapshot.obstacles == ())
