@@ -10,6 +10,7 @@ from PyQt6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPushButton,
+    QScrollArea,
     QSizePolicy,
     QStatusBar,
     QToolButton,
@@ -163,6 +164,26 @@ def _color(phase: str, status: Status) -> str:
     return colors.good if phase == PHASES["running"] else colors.muted
 
 
+class Reading(QScrollArea):
+    """A text that is as high as it needs to be where there is room, and scrolls where not."""
+
+    def __init__(self, text: QLabel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._text = text
+        self.setWidget(text)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setSizeAdjustPolicy(QScrollArea.SizeAdjustPolicy.AdjustToContents)
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+
+    def heightForWidth(self, a0: int) -> int:
+        """As high as all of the text."""
+        return self._text.heightForWidth(a0)
+
+
 class ProblemBanner(QFrame):
     """One plain sentence about what went wrong, above the picture, until it is dismissed."""
 
@@ -185,7 +206,9 @@ class ProblemBanner(QFrame):
         self.details.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.details.setToolTip("What a bug report needs, to be copied.")
         self.details.clicked.connect(self.details_wanted)
-        row.addWidget(self.message, 1)
+        reading = Reading(self.message)
+        reading.setAccessibleName("problem")
+        row.addWidget(reading, 1)
         row.addWidget(self.details)
         row.addWidget(close)
         self.hide()

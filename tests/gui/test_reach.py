@@ -122,9 +122,11 @@ def test_what_has_no_room_is_found(window):
     assert len(found) == 2
 
 
-def test_the_notes_of_a_run_and_of_a_problem_have_room(window):
+@pytest.mark.parametrize(("text", "sentences"), [(100, 12), (200, 3), (200, 30)])
+def test_the_notes_of_a_run_and_of_a_problem_have_room(window, text, sentences):
+    window.desk.set_text_size(text)
     window.resize(1024, 700)
-    window.session.show_problem("Something went wrong. " * 12)
+    window.session.show_problem("Something went wrong. " * sentences)
     window.session.edit("dt", 0.2)
     window.session.edit("rods", 150)
     live(0.1)
