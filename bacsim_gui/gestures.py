@@ -220,6 +220,8 @@ class Placing(Gesture):
         obstacles = list(self.bench.session.obstacles)
         if self._moves is None or self._moves >= len(obstacles):
             return
+        if at == self._from and self._now is self._before:
+            return  # a click is no move, and no edit
         # From where it was, not from its last place: a wall may have held it back since.
         was = self._before[self._moves]
         x, y = self.bench.place_of((was.x + at[0] - self._from[0], was.y + at[1] - self._from[1]))

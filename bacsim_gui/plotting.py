@@ -139,6 +139,9 @@ class Plotting(QObject):
             self._run, self._since = self._past.run, 0
             self._measured = None
             self.series.clear()
+            if self._pages is not None:
+                # A part of the time of another run is none of this one's.
+                self._pages[TIME].show_all()
 
     # What is measured of rods, now and then
 

@@ -66,3 +66,20 @@ class TimeSeries:
         """The rows, (M, 7) float64; columns as in `COLUMNS`."""
         rows = self._kept if self._newest is None else [*self._kept, self._newest]
         return np.array(rows, float).reshape(-1, len(COLUMNS))
+
+
+def outline(values: np.ndarray, groups: int) -> np.ndarray:
+    """Which of the values, (M,), a line through them needs to look as it does through all.
+
+    Of each of so many groups of neighbours the least and the greatest, and the ends; all values
+    where they are few. What is not a number stands for none of those that are.
+    """
+    if len(values) <= 2 * groups:
+        return np.arange(len(values))
+    size = -(-len(values) // groups)
+    padded = np.full((-(-len(values) // size), size), np.nan)
+    padded.flat[: len(values)] = values
+    first = size * np.arange(len(padded))
+    least = first + np.where(np.isnan(padded), np.inf, padded).argmin(axis=1)
+    greatest = first + np.where(np.isnan(padded), -np.inf, padded).argmax(axis=1)
+    return np.unique(np.concatenate(([0, len(values) - 1], least, greatest)))

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pyqtgraph as pg
 from PyQt6.QtCore import QEvent, QPoint, QRect, QRectF, Qt
-from PyQt6.QtGui import QColor, QImage, QPaintDevice, QPainter
+from PyQt6.QtGui import QColor, QImage, QMouseEvent, QPaintDevice, QPainter
 from PyQt6.QtSvg import QSvgGenerator
 from PyQt6.QtWidgets import QWidget
 from pyqtgraph import exceptionHandling
 
 from bacsim_gui import theme
 from bacsim_gui.distributions import Distribution, round_up
-from bacsim_gui.time_series import COLUMNS
+from bacsim_gui.time_series import COLUMNS, TimeSeries, outline
 
 # It would print every exception once more, and take part in the end of the program.
 exceptionHandling.handler.remove()
@@ -26,7 +26,8 @@ OVER_TIME = (
     ("order", (0.0, 1.0), ("polar_order", "nematic_order")),
     ("mean speed (l/t)", None, ("mean_speed",)),
 )
-LOWEST = 96
+# The least height of a plot and the width of the axis at its left, at the usual size of text.
+LOWEST, AXIS = 96, 64
 
 
 class PlotPage(pg.GraphicsLayoutWidget):
@@ -38,8 +39,6 @@ class PlotPage(pg.GraphicsLayoutWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.plots: list[pg.PlotItem] = []
-        self.ci.setSpacing(4)
-        self.ci.setContentsMargins(0, 0, 4, 0)
 
     def changeEvent(self, a0: QEvent | None) -> None:
         """Follow the theme and the size of text."""
@@ -60,15 +59,20 @@ class PlotPage(pg.GraphicsLayoutWidget):
         self.made = True
         colors = theme.colors()
         self.setBackground(colors.panel)
+        # The first and the last number of an axis stand out by half of their height.
+        half = self.fontMetrics().height() // 2
+        self.ci.setContentsMargins(0, half, 4, 0)
+        self.ci.setSpacing(half)
+        self.setMinimumHeight(theme.scaled(LOWEST) * len(self.plots))
         for plot in self.plots:
+            # One below the other, their axes stand at the same place.
+            plot.getAxis("left").setWidth(theme.scaled(AXIS))
             for side in ("left", "bottom"):
                 axis = plot.getAxis(side)
                 axis.setPen(colors.line)
                 axis.setTextPen(colors.muted)
                 axis.setTickFont(self.font())
-                # Numbers may stand out by half of their height, as the first and the last do.
-                height = self.fontMetrics().height()
-                axis.setStyle(tickLength=-4, hideOverlappingLabels=height // 2)
+                axis.setStyle(tickLength=-4, hideOverlappingLabels=half)
                 axis.setLabel(
                     axis.labelText,
                     **{"color": colors.muted, "font-size": f"{self.font().pointSizeF():g}pt"},
@@ -83,10 +87,7 @@ class PlotPage(pg.GraphicsLayoutWidget):
             plot.getAxis(side).enableAutoSIPrefix(False)
         plot.setLabel("left", left)
         plot.setLabel("bottom", bottom)
-        # One below the other, their axes stand at the same place.
-        plot.getAxis("left").setWidth(theme.scaled(64))
         self.plots.append(plot)
-        self.setMinimumHeight(theme.scaled(LOWEST) * len(self.plots))
         return plot
 
     def settle(self) -> None:
@@ -132,6 +133,7 @@ class TimePage(PlotPage):
         self.lines: dict[str, pg.PlotDataItem] = {}
         self.cursors: list[pg.InfiniteLine] = []
         self._legend: pg.LegendItem | None = None
+        self._table = TimeSeries().table()
         for title, limits, names in OVER_TIME:
             plot = self.add(title)
             if limits is not None:
@@ -139,12 +141,7 @@ class TimePage(PlotPage):
             if len(names) > 1:
                 self._legend = plot.addLegend(offset=(-4, 2), verSpacing=-6)
             for name in names:
-                line = plot.plot(
-                    name=name.replace("_", " "), skipFiniteCheck=False, autoDownsampleFactor=1.0
-                )
-                # After the plot has set its own: a pixel's least and most are enough, and take the
-                # same time however long a run goes on.
-                line.setDownsampling(auto=True, method="peak")
+                line = plot.plot(name=name.replace("_", " "), skipFiniteCheck=False)
                 line.setClipToView(False)
                 self.lines[name] = line
             cursor = pg.InfiniteLine(angle=90, movable=False)
@@ -157,6 +154,8 @@ class TimePage(PlotPage):
         for plot in self.plots[:-1]:
             plot.getAxis("bottom").setStyle(showValues=False)
         self.plots[-1].setLabel("bottom", "time (t)")
+        for plot in self.plots:
+            plot.getViewBox().sigRangeChangedManually.connect(self._draw_lines)
         self.restyle()
 
     def restyle(self) -> None:
@@ -170,13 +169,13 @@ class TimePage(PlotPage):
             cursor.setPen(colors.text, width=1, style=Qt.PenStyle.DashLine)
         if self._legend is not None:
             for _, name in self._legend.items:
-                name.setText(name.text, color=colors.text)
+                name.setText(name.text, color=colors.text, size=f"{self.font().pointSizeF():g}pt")
+            self._legend.updateSize()
 
     def show_table(self, table: np.ndarray, cursor: float | None) -> None:
         """Show the rows of a `TimeSeries`; `cursor` is the time that is looked at."""
-        time = table[:, COLUMNS.index("time")]
-        for name, line in self.lines.items():
-            line.setData(time, table[:, COLUMNS.index(name)])
+        self._table = table
+        self._draw_lines()
         for mark in self.cursors:
             mark.setVisible(cursor is not None)
             if cursor is not None:
@@ -186,6 +185,23 @@ class TimePage(PlotPage):
     def show_all(self) -> None:
         """Give up a zoom into some of the time."""
         self.plots[0].getViewBox().enableAutoRange(axis="x")
+        self._draw_lines()
+        self.settle()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent | None) -> None:
+        """Show everything again, as a double click on the picture does."""
+        super().mouseDoubleClickEvent(event)
+        self.show_all()
+
+    def _draw_lines(self) -> None:
+        time, box = self._table[:, COLUMNS.index("time")], self.plots[0].getViewBox()
+        # Two points a pixel are seen, and take as long to paint however long a run goes on. Who
+        # has zoomed in sees all.
+        groups = int(box.width()) if box.autoRangeEnabled()[0] else len(time)
+        for name, line in self.lines.items():
+            values = self._table[:, COLUMNS.index(name)]
+            kept = outline(values, max(1, groups))
+            line.setData(time[kept], values[kept])
 
 
 class DistributionPage(PlotPage):

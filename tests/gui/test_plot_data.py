@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bacsim_gui.distributions import MOST_RODS, distributions, round_up
-from bacsim_gui.time_series import COLUMNS, OBSERVABLES, TimeSeries
+from bacsim_gui.time_series import COLUMNS, OBSERVABLES, TimeSeries, outline
 from engine.observables.device import Observables
 from engine.params import Params
 from engine.snapshot import Snapshot
@@ -115,3 +115,24 @@ def test_measures_that_are_no_numbers_are_left_out():
 def test_an_axis_ends_a_little_above_what_it_shows(value):
     assert value <= round_up(value) <= 2 * value
     assert round_up(0) == 1
+
+
+@given(
+    st.lists(st.one_of(st.floats(-1e6, 1e6), st.just(float("nan"))), max_size=200),
+    st.integers(1, 40),
+)
+def test_an_outline_loses_no_least_no_greatest_and_no_end(values, groups):
+    values = np.array(values, float)
+    kept = outline(values, groups)
+    assert np.all(np.diff(kept) > 0)
+    assert len(kept) <= 2 * groups + 2
+    if not len(values):
+        return
+    assert kept[[0, -1]].tolist() == [0, len(values) - 1]
+    size = -(-len(values) // groups)
+    for at in range(0, len(values), size):
+        of_all, of_kept = values[at : at + size], values[kept[(kept >= at) & (kept < at + size)]]
+        assert np.isnan(of_kept).all() == np.isnan(of_all).all()
+        if not np.isnan(of_all).all():
+            assert np.nanmin(of_kept) == np.nanmin(of_all)
+            assert np.nanmax(of_kept) == np.nanmax(of_all)

@@ -11,7 +11,8 @@ import sys
 import numpy as np
 import pytest
 from PIL import Image
-from PyQt6.QtCore import QEvent, QObject, Qt, QTimer
+from PyQt6.QtCore import QEvent, QObject, QPoint, Qt, QTimer
+from PyQt6.QtGui import QWheelEvent
 from PyQt6.QtTest import QTest
 from PyQt6.QtWidgets import QApplication, QFileDialog, QLineEdit
 
@@ -276,16 +277,21 @@ def test_long_lines_cost_no_more_than_a_pixel_s_worth_and_are_painted_once(windo
     try:
         for rows in (1000, 1001, 1900, 1901):
             time = np.linspace(0.0, rows, rows)
-            table = np.column_stack([time, time, *np.random.default_rng(0).random((5, rows))])
+            values = np.random.default_rng(0).random((5, rows))
+            # As speeds are: none before the first step, then the highest.
+            values[4, :2], values[4, -1] = (np.nan, 3.0), -1.0
+            table = np.column_stack([time, time, *values])
             painted.clear()
             page.show_table(table, None)
             live(0.1)
             x, y = drawn(window, "mean_speed")
-            assert 100 < len(x) <= 4 * page.plots[0].getViewBox().width()
-            speed = table[:, COLUMNS.index("mean_speed")]
-            assert (y.min(), y.max()) == (speed.min(), speed.max())
+            assert 100 < len(x) <= 2 * page.plots[0].getViewBox().width() + 2
+            assert (np.nanmax(y), y[-1], x[-1]) == (3.0, -1.0, rows)
             if rows % 100:  # the line before was as long
                 assert len(painted) == 1
+        page.plots[0].getViewBox().scaleBy((0.5, 1.0))
+        page.plots[0].getViewBox().sigRangeChangedManually.emit([True, False])
+        assert len(drawn(window, "mean_speed")[0]) == rows
     finally:
         watch.deleteLater()
         click(window.plots.pause)
@@ -303,3 +309,51 @@ class PaintWatch(QObject):
         if a1.type() == QEvent.Type.Paint:
             self._painted.append(True)
         return False
+
+
+def zoom_in(page):
+    """By the wheel, over the first plot."""
+    place = page.plots[0].getViewBox().sceneBoundingRect().center()
+    at = page.mapToGlobal(page.mapFromScene(place)).toPointF()
+    QApplication.sendEvent(
+        page.viewport(),
+        QWheelEvent(
+            page.mapFromScene(place).toPointF(), at, QPoint(), QPoint(0, 240),
+            Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier,
+            Qt.ScrollPhase.NoScrollPhase, False,
+        ),
+    )  # fmt: skip
+    return place
+
+
+def follows(page):
+    return page.plots[0].getViewBox().autoRangeEnabled()[0]
+
+
+def test_a_double_click_and_a_new_run_show_all_of_the_time_again(window):
+    window.arrangement.show_panel(window.plots)
+    run_to(window, 5)
+    page = over_time(window)
+    rows = len(window.plotting.series)
+    place = zoom_in(page)
+    assert not follows(page)
+    QTest.mouseDClick(page.viewport(), LEFT, pos=page.mapFromScene(place))
+    assert follows(page)
+    assert len(window.plotting.series) == rows
+    zoom_in(page)
+    build = window.frame.build
+    QTest.keyClick(window, Qt.Key.Key_R)
+    until(lambda: window.frame.build != build)
+    until(lambda: follows(page))
+
+
+def test_plots_grow_with_the_text(window):
+    window.arrangement.show_panel(window.plots)
+    page = over_time(window)
+    before = page.plots[0].getAxis("left").width(), page.minimumHeight()
+    window.desk.set_text_size(200)
+    until(lambda: page.minimumHeight() > 1.5 * before[1])
+    until(lambda: page.plots[0].getAxis("left").width() > 1.5 * before[0])
+    window.desk.set_text_size(100)
+    until(lambda: page.minimumHeight() == before[1])
+    until(lambda: page.plots[0].getAxis("left").width() == before[0])

@@ -457,6 +457,9 @@ def test_obstacles_are_placed_dragged_and_taken_away(window):
     assert square.values == pytest.approx(
         [0.7 * box, 0.65 * box, 0.2 * box, 0.1 * box, 0], abs=2 * pixels
     )
+    index = window.undo.stack.index()
+    drag(window, (0.31 * box, 0.32 * box), (0.31 * box, 0.32 * box))
+    assert window.undo.stack.index() == index  # a click moves nothing
     drag(window, (0.3 * box, 0.3 * box), (0.3 * box, 0.4 * box), (0.3 * box, 0.5 * box))
     until(lambda: window.frame.snapshot.obstacles[0].y > 0.45 * box)
     assert window.undo.undo_text == "moving an obstacle"
