@@ -206,9 +206,9 @@ class ProblemBanner(QFrame):
         self.details.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.details.setToolTip("What a bug report needs, to be copied.")
         self.details.clicked.connect(self.details_wanted)
-        reading = Reading(self.message)
-        reading.setAccessibleName("problem")
-        row.addWidget(reading, 1)
+        self._reading = Reading(self.message)
+        self._reading.setAccessibleName("problem")
+        row.addWidget(self._reading, 1)
         row.addWidget(self.details)
         row.addWidget(close)
         self.hide()
@@ -216,4 +216,6 @@ class ProblemBanner(QFrame):
     def show_values(self, session: Session) -> None:
         """Show the session's problem, if there is one."""
         self.message.setText("" if session.problem is None else session.problem.message)
+        # Of another text nobody else tells the layout, the label being out of it.
+        self._reading.updateGeometry()
         self.setVisible(session.problem is not None)

@@ -136,6 +136,18 @@ def test_the_notes_of_a_run_and_of_a_problem_have_room(window, text, sentences):
     window.session.dismiss_problem()
 
 
+def test_a_problem_in_the_place_of_another_has_its_own_height(window):
+    window.resize(1200, 900)
+    for sentences in (1, 12, 1):
+        window.session.show_problem("Something went wrong. " * sentences)
+        live(0.1)
+        message = window.banner.message
+        needed = message.heightForWidth(message.width())
+        assert needed <= message.height() <= needed + 20
+        assert needed + 16 <= window.banner.height() <= needed + 40
+    window.session.dismiss_problem()
+
+
 SCALED = """
 import sys
 from pathlib import Path
